@@ -1,0 +1,204 @@
+//! Flags, as the user types them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use perfharness_contract::Effort;
+
+/// Measure hot paths, check that their variants agree, and see what they cost.
+#[derive(Debug, Parser)]
+#[command(name = "perfharness", version, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// Flags that every command has.
+    #[command(flatten)]
+    pub global: GlobalOpts,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 success, 1 the harness failed, 2 usage, 3 regressed, 4 undecided, 5 a benchmark failed, 130 interrupted.";
+
+/// Flags that every command has.
+#[derive(Debug, Clone, Args)]
+pub struct GlobalOpts {
+    /// When to colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+    /// Show no progress and no hints
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Configuration file [default: perfharness.toml here or in a folder above]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// When to colour the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure benchmarks and write a record
+    Run(RunOpts),
+    /// List workloads, cases, variants and claims
+    List(ListOpts),
+    /// Show the result of a record
+    Show(ShowOpts),
+    /// Write a commented perfharness.toml
+    Init,
+    /// Print a completion script
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the JSON Schema of run.json
+    Schema,
+    /// Serve the built-in workloads on stdin and stdout
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Which workers, and under which conditions.
+#[derive(Debug, Clone, Args)]
+pub struct WorkerOpts {
+    /// Measure a program of your own: its command line, or the path of an executable [repeatable]
+    #[arg(long = "worker", value_name = "COMMAND")]
+    pub workers: Vec<String>,
+    /// GPU to use: `auto`, `none`, or a part of an adapter's name
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// How long a worker may take to answer, beyond what a sample is expected to take
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
+    pub timeout: Duration,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunOpts {
+    /// What to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// Which cases, and how many launches [default: quick]
+    #[arg(long)]
+    pub effort: Option<EffortArg>,
+    /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub time_budget: Option<Duration>,
+    /// Launch each benchmark exactly so often, in place of the effort's own rule
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub launches: Option<u32>,
+    /// Seed of every input and order [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Memory that a worker may use, e.g. 2GiB [default: nine tenths of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub memory_limit: Option<u64>,
+    /// Workers.
+    #[command(flatten)]
+    pub worker: WorkerOpts,
+    /// Where to write the record [default: reports/COMMIT/run.json]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the record as JSON in place of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Say what would be measured, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on with the run that was cut off
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// Flags of `list`.
+#[derive(Debug, Clone, Args)]
+pub struct ListOpts {
+    /// What to list; everything by default
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// Workers.
+    #[command(flatten)]
+    pub worker: WorkerOpts,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `show`.
+#[derive(Debug, Clone, Args)]
+pub struct ShowOpts {
+    /// A run.json
+    #[arg(value_name = "RUN.json")]
+    pub record: PathBuf,
+    /// Also check that record and samples belong together and every benchmark is accounted for
+    #[arg(long)]
+    pub check: bool,
+    /// Print the record as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// An effort on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EffortArg {
+    /// A first answer within seconds
+    Quick,
+    /// What the gate measures
+    Standard,
+    /// Everything, however long it takes
+    Thorough,
+}
+
+impl From<EffortArg> for Effort {
+    fn from(effort: EffortArg) -> Self {
+        match effort {
+            EffortArg::Quick => Self::Quick,
+            EffortArg::Standard => Self::Standard,
+            EffortArg::Thorough => Self::Thorough,
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed: Result<jiff::SignedDuration, _> = text.parse();
+    let duration = parsed.map_err(|_| "write a time with its unit, e.g. 500ms, 30s or 5m".to_owned())?;
+    let duration = Duration::try_from(duration).map_err(|_| "a time must not be negative".to_owned())?;
+    if duration.is_zero() { Err("a time must be more than 0".into()) } else { Ok(duration) }
+}
+
+fn memory_size(text: &str) -> Result<u64, String> {
+    let size: bytesize::ByteSize = text.parse().map_err(|_| "write a size, e.g. 512MiB or 2GB".to_owned())?;
+    if size.as_u64() == 0 { Err("a size must be more than 0".into()) } else { Ok(size.as_u64()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_sizes_are_read_with_their_units() {
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert!(duration("30").is_err() && duration("-1s").is_err() && duration("0s").is_err());
+        assert_eq!(memory_size("2GiB"), Ok(2 << 30));
+        assert!(memory_size("0").is_err() && memory_size("lots").is_err());
+    }
+}

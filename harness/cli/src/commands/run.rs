@@ -1,0 +1,269 @@
+//! `perfharness run`
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use perfharness_contract::{Digest, Effort, MetricDef, OutcomeKind};
+
+use super::{Terminal, workers};
+use crate::args::RunOpts;
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult, Exit};
+use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
+use crate::plan::{CasePlan, Catalog, Pattern, Plan, select};
+use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, replay};
+use crate::record::{
+    Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, build, file, samples,
+};
+use crate::render::{Progress, render_plan, render_record};
+use crate::request::RunRequest;
+
+/// Measures benchmarks, writes a record, and prints the result.
+pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
+    let journal_path = Journal::path_for(&path);
+    let asked = request(opts, config)?;
+    let (request, replayed) = if opts.resume {
+        let replayed = replay(&journal_path)?;
+        (continued(&asked, &replayed.header, opts)?, Some(replayed))
+    } else {
+        (asked, None)
+    };
+
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
+    let catalog =
+        workers::catalog(&mut executor, &request.workers, request.seed, &request.device, terminal)?;
+    let patterns = request.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
+    let plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    if opts.dry_run {
+        return terminal.print(&render_plan(&plan));
+    }
+
+    let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
+    let digests: Vec<Option<String>> = catalog.workers.iter().map(|w| w.digest.clone()).collect();
+    let (header, mut journal) = match replayed {
+        None => {
+            let started = Timestamp::now();
+            let header = JournalHeader {
+                journal: JOURNAL_VERSION,
+                run: run_id(started),
+                started: started.to_string(),
+                request: request.clone(),
+                plan: plan.clone(),
+                worker_digests: digests,
+                resumed: 0,
+            };
+            let journal = Journal::create(&journal_path, &header)?;
+            (header, journal)
+        }
+        Some(replayed) => {
+            unchanged(&replayed.header, &plan, &digests)?;
+            replayed.events.iter().for_each(|event| state.apply(event));
+            let resumed = replayed.header.resumed + 1;
+            (JournalHeader { resumed, ..replayed.header }, Journal::append(&journal_path, replayed.length)?)
+        }
+    };
+
+    // From here on there is something to keep, so that Ctrl-C ends the run in good order.
+    let flag = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).context("cannot listen to Ctrl-C")?;
+    terminal.hint(&announcement(&plan, &state));
+    let mut progress = Progress::new(&plan, terminal.quiet);
+    let mut journal_fault = None;
+    let ended = run_plan(
+        &plan,
+        &|case: &CasePlan| metrics_of(&catalog, case),
+        &mut executor,
+        &mut state,
+        &mut |event: &Event| {
+            // Measuring goes on without a journal; the user is told once, at the end.
+            if journal_fault.is_none() {
+                journal_fault = journal.event(event).err();
+            }
+            progress.event(event);
+        },
+    );
+    progress.finish();
+    if let Some(fault) = journal_fault {
+        terminal.warn(&format!("{fault}; this run could not have been resumed"));
+    }
+
+    let facts = RunFacts {
+        run: info(&header, &plan, ended),
+        source,
+        machine: Machine::read(config.machine.class.as_deref()),
+        samples: None,
+    };
+    let record = write(&path, &plan, &catalog, &state, facts)?;
+    match ended {
+        Ended::Complete => journal.remove(),
+        Ended::Interrupted => {}
+    }
+    if opts.json {
+        terminal.print_json(&record)?;
+    } else {
+        terminal.print(&render_record(&record, terminal.layout()))?;
+        terminal.hint(&format!("record: {}", path.display()));
+    }
+    Ok(exit_code(&record))
+}
+
+/// What arguments and configuration say together.
+fn request(opts: &RunOpts, config: &Config) -> Result<RunRequest, CommandError> {
+    if opts.patterns.is_empty() && !opts.resume {
+        let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
+        return Err(CommandError::Usage(message.into()));
+    }
+    let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
+    Ok(RunRequest {
+        patterns: opts.patterns.clone(),
+        effort: opts.effort.map(Effort::from).or(config.run.effort).unwrap_or(Effort::Quick),
+        time_budget: opts.time_budget,
+        seed: opts.seed.or(config.run.seed).unwrap_or(1),
+        device: device.unwrap_or_else(|| "auto".into()),
+        workers: workers::commands(&opts.worker, config)?,
+        launches: opts.launches,
+        memory_limit_bytes: opts.memory_limit,
+        timeout: opts.worker.timeout,
+    })
+}
+
+/// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
+/// `--resume` behind it must ask for the same.
+fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Result<RunRequest, CommandError> {
+    if opts.patterns.is_empty() || *asked == header.request {
+        return Ok(header.request.clone());
+    }
+    let message = format!(
+        "--resume: the run of {} was started with other arguments; give `run --resume` alone, or the same ones",
+        header.started
+    );
+    Err(CommandError::Usage(message))
+}
+
+/// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
+fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) -> Result<(), CommandError> {
+    let what = if header.worker_digests != digests {
+        "a worker program"
+    } else if header.plan != *plan {
+        "what the workers describe"
+    } else {
+        return Ok(());
+    };
+    let message = format!("--resume: {what} has changed since {}; start the run again without --resume", header.started);
+    Err(CommandError::Usage(message))
+}
+
+fn default_path(source: &SourceState) -> PathBuf {
+    Path::new("reports").join(source.folder()).join("run.json")
+}
+
+/// Sortable by time; the process id tells runs of the same second apart.
+fn run_id(started: Timestamp) -> String {
+    format!("{}-{:05}", started.strftime("%Y%m%dT%H%M%SZ"), std::process::id() % 100_000)
+}
+
+fn announcement(plan: &Plan, state: &RunState) -> String {
+    let spent = state.spent_ns();
+    let left = plan.budget.saturating_sub(std::time::Duration::from_nanos(spent));
+    let already = if spent > 0 { ", going on where it was cut off" } else { "" };
+    format!(
+        "measuring {} benchmarks in {} cases, effort {}{already}: at most about {}",
+        plan.measured(),
+        plan.cases.len(),
+        plan.effort.as_str(),
+        crate::render::units::duration(left.as_nanos() as f64)
+    )
+}
+
+fn metrics_of(catalog: &Catalog, case: &CasePlan) -> Vec<MetricDef> {
+    catalog.definition(case.workload.as_str()).map(|d| d.metrics.clone()).unwrap_or_default()
+}
+
+fn info(header: &JournalHeader, plan: &Plan, ended: Ended) -> RunInfo {
+    RunInfo {
+        id: header.run.clone(),
+        started: header.started.clone(),
+        finished: Timestamp::now().to_string(),
+        harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
+        arguments: std::env::args().skip(1).collect(),
+        seed: plan.seed,
+        effort: plan.effort,
+        device: plan.device.clone(),
+        budget_s: plan.budget.as_secs_f64(),
+        design: plan.design,
+        shard: Shard { index: 1, count: 1 },
+        ended: match ended {
+            Ended::Complete => RunEnd::Complete,
+            Ended::Interrupted => RunEnd::Interrupted,
+        },
+        resumed: header.resumed,
+        time: TimeUse { launches_s: 0.0, samples_s: 0.0, outside_share: None },
+    }
+}
+
+/// Writes samples and record. The samples come first, so that a record never names samples that are not there. An
+/// older record in the place is moved into a folder of its own.
+fn write(
+    path: &Path,
+    plan: &Plan,
+    catalog: &Catalog,
+    state: &RunState,
+    facts: RunFacts,
+) -> Result<RunRecord, CommandError> {
+    let samples_path = path.with_extension("samples.parquet");
+    let (content, rows) = samples::encode(plan, state).context("cannot encode the samples")?;
+    let samples = SamplesRef {
+        file: samples_path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+        rows,
+        digest: Digest::of(&content),
+    };
+    let record = build(plan, catalog, state, RunFacts { samples: Some(samples), ..facts });
+    keep_older(path, &samples_path, &record.run.id)?;
+    file::write_atomically(&samples_path, &content)
+        .map_err(|source| file::RecordError::Write { path: samples_path, source })?;
+    file::write(path, &record)?;
+    Ok(record)
+}
+
+/// Moves a record that is in the way, with its samples, into `earlier/<run id>/` beside it.
+fn keep_older(path: &Path, samples_path: &Path, run: &str) -> Result<(), CommandError> {
+    let Ok(older) = file::read(path) else { return Ok(()) };
+    if older.run.id == run {
+        return Ok(());
+    }
+    let folder = path.with_file_name("earlier").join(&older.run.id);
+    let moved = std::fs::create_dir_all(&folder).and_then(|()| {
+        for file in [samples_path, path] {
+            if let Some(name) = file.file_name().filter(|_| file.exists()) {
+                std::fs::rename(file, folder.join(name))?;
+            }
+        }
+        Ok(())
+    });
+    moved.with_context(|| format!("cannot move the older record {} away", path.display()))?;
+    Ok(())
+}
+
+fn exit_code(record: &RunRecord) -> u8 {
+    if record.run.ended == RunEnd::Interrupted {
+        return Exit::INTERRUPTED;
+    }
+    let workers_failed = record.workers.iter().any(|w| w.outcome.kind != OutcomeKind::Ok);
+    let failed = record.benchmarks.iter().any(|b| {
+        !b.succeeded() && !matches!(b.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun)
+    });
+    let anything = record.benchmarks.iter().any(|b| b.succeeded());
+    if failed || workers_failed {
+        Exit::BENCHMARK_FAILED
+    } else if anything {
+        Exit::OK
+    } else {
+        Exit::UNDECIDED
+    }
+}

@@ -1,0 +1,107 @@
+//! Which workers there are, and what they can do.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use super::Terminal;
+use crate::args::WorkerOpts;
+use crate::config::{Config, program_name};
+use crate::exit::CommandError;
+use crate::measure::{CallError, LaunchOptions, Outcome, ProcessExecutor, WorkerCommand, describe};
+use crate::plan::{Catalog, WorkerState};
+
+/// A worker's `describe` needs no measuring, so that it can be expected soon.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The workers that arguments and configuration name; the built-in one where neither names any.
+pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerCommand>, CommandError> {
+    if !opts.workers.is_empty() {
+        return opts.workers.iter().map(|text| from_flag(text)).collect();
+    }
+    let mut workers = config.workers();
+    if config.run.built_in.unwrap_or(workers.is_empty()) {
+        let program = std::env::current_exe()
+            .map_err(|e| anyhow::Error::new(e).context("cannot find the path of this program"))?;
+        workers.insert(
+            0,
+            WorkerCommand {
+                name: "built-in".into(),
+                command: vec![program.to_string_lossy().into_owned(), "worker".into()],
+                env: std::collections::BTreeMap::new(),
+            },
+        );
+    }
+    Ok(workers)
+}
+
+/// `--worker` takes the path of an executable as it is, spaces included, or a command line.
+fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
+    let command = if Path::new(text).is_file() {
+        vec![text.to_owned()]
+    } else {
+        shlex::split(text)
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes")))?
+    };
+    Ok(WorkerCommand { name: program_name(&command), command, env: std::collections::BTreeMap::new() })
+}
+
+/// Asks every worker for its workloads. A worker that does not answer is kept with its outcome; the others go on.
+pub(super) fn catalog(
+    executor: &mut ProcessExecutor,
+    commands: &[WorkerCommand],
+    seed: u64,
+    device: &str,
+    terminal: &Terminal,
+) -> Result<Catalog, CommandError> {
+    let options =
+        LaunchOptions { seed, device: device.into(), memory_limit_bytes: None, deadline: DESCRIBE_TIMEOUT };
+    let mut catalog = Catalog::default();
+    for (number, command) in commands.iter().enumerate() {
+        let digest = digest(command);
+        let mut state = WorkerState { command: command.clone(), digest, hello: None, outcome: Outcome::ok() };
+        let workloads = match describe(executor, number, &options) {
+            Ok((hello, description)) => {
+                state.hello = Some(hello);
+                description.workloads
+            }
+            Err(CallError::Interrupted) => return Err(CommandError::Usage("interrupted".into())),
+            Err(CallError::Ended(outcome)) => {
+                let reason = outcome.reason.as_deref().unwrap_or("");
+                terminal.warn(&format!("worker `{}` {}: {reason}", command.name, outcome.kind.as_str()));
+                for line in &outcome.stderr {
+                    terminal.warn(&format!("  | {line}"));
+                }
+                state.outcome = outcome;
+                Vec::new()
+            }
+        };
+        catalog.workers.push(state);
+        for problem in catalog.add(number, workloads) {
+            terminal.warn(&format!("worker `{}`: {problem}; it is left out", command.name));
+        }
+    }
+    if catalog.entries.is_empty() {
+        let names: Vec<&str> = commands.iter().map(|c| c.name.as_str()).collect();
+        let message = format!("no worker has anything to measure (asked: {})", names.join(", "));
+        return Err(CommandError::Workers(message));
+    }
+    Ok(catalog)
+}
+
+/// SHA-256 over the files that a command names: the program, and a script that an interpreter is given.
+fn digest(command: &WorkerCommand) -> Option<String> {
+    let mut hash = Sha256::new();
+    let mut found = false;
+    for word in &command.command {
+        if let Ok(content) = std::fs::read(word) {
+            hash.update((content.len() as u64).to_le_bytes());
+            hash.update(&content);
+            found = true;
+        }
+    }
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect();
+    found.then(|| hex(&hash.finalize()))
+}

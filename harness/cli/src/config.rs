@@ -1,0 +1,171 @@
+//! `perfharness.toml`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use perfharness_contract::Effort;
+use serde::Deserialize;
+
+use crate::measure::WorkerCommand;
+
+/// Name of the configuration file, looked for in the current folder and those above it.
+pub const CONFIG_FILE: &str = "perfharness.toml";
+
+/// The file that `perfharness init` writes.
+pub const CONFIG_TEMPLATE: &str = include_str!("../templates/perfharness.toml");
+
+/// The configuration. Unknown keys are errors: a misspelt one would silently do nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// Programs that have something to measure.
+    #[serde(default)]
+    pub worker: Vec<WorkerConfig>,
+    /// Defaults of `run`.
+    #[serde(default)]
+    pub run: RunConfig,
+    /// The machine.
+    #[serde(default)]
+    pub machine: MachineConfig,
+}
+
+/// One worker.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkerConfig {
+    /// What to call it; its program's name where absent.
+    pub name: Option<String>,
+    /// Program and arguments; relative programs are looked for from the configuration's folder.
+    pub command: Vec<String>,
+    /// Environment variables set for it.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// Defaults of `run`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunConfig {
+    /// The effort.
+    pub effort: Option<Effort>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// The GPU to use.
+    pub device: Option<String>,
+    /// Whether the built-in workloads are there too; by default only where no worker is configured.
+    pub built_in: Option<bool>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MachineConfig {
+    /// Key under which absolute figures of this machine are compared.
+    pub class: Option<String>,
+}
+
+/// Why the configuration could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("cannot read the configuration {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is wrong.
+    #[error("the configuration {} is wrong: {source}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and how.
+        source: toml::de::Error,
+    },
+    /// A worker has no command.
+    #[error("the configuration {}: [[worker]] number {number} has an empty command", path.display())]
+    EmptyCommand {
+        /// The file.
+        path: PathBuf,
+        /// Which worker, from 1.
+        number: usize,
+    },
+}
+
+impl Config {
+    /// Reads the file that the user names, or the one in the current folder or the nearest above it; the empty
+    /// configuration where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is wrong.
+    pub fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
+        let found = || {
+            let start = std::env::current_dir().ok()?;
+            start.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
+        };
+        match named.map(Path::to_path_buf).or_else(found) {
+            Some(path) => Self::read(&path),
+            None => Ok(Self::default()),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        let mut config: Self =
+            toml::from_str(&text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for (number, worker) in config.worker.iter_mut().enumerate() {
+            let Some(program) = worker.command.first_mut() else {
+                return Err(ConfigError::EmptyCommand { path: path.into(), number: number + 1 });
+            };
+            // A bare name is looked up by the system; a relative path belongs to the configuration.
+            if program.contains(['/', '\\']) {
+                *program = folder.join(&*program).to_string_lossy().into_owned();
+            }
+        }
+        Ok(config)
+    }
+
+    /// The configured workers.
+    pub fn workers(&self) -> Vec<WorkerCommand> {
+        let command = |worker: &WorkerConfig| WorkerCommand {
+            name: worker.name.clone().unwrap_or_else(|| program_name(&worker.command)),
+            command: worker.command.clone(),
+            env: worker.env.clone(),
+        };
+        self.worker.iter().map(command).collect()
+    }
+}
+
+/// What a worker is called where nobody named it: its program without folders.
+pub fn program_name(command: &[String]) -> String {
+    let program = command.first().map_or("", String::as_str);
+    Path::new(program).file_name().map_or_else(|| program.into(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_that_init_writes_is_a_valid_configuration() {
+        assert_eq!(toml::from_str::<Config>(CONFIG_TEMPLATE).unwrap(), Config::default());
+        // Its examples are valid as well: with the comment marks taken away it still parses.
+        let uncommented: String = CONFIG_TEMPLATE
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let config: Config = toml::from_str(&uncommented).unwrap();
+        assert_eq!(config.worker.len(), 1);
+        assert!(config.machine.class.is_some());
+    }
+
+    #[test]
+    fn misspelt_keys_are_errors_that_name_the_place() {
+        let error = toml::from_str::<Config>("[run]\neffrot = \"quick\"\n").unwrap_err().to_string();
+        assert!(error.contains("effrot"), "{error}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Exit codes, and which error means which.
+
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+use crate::plan::{PatternError, SelectError};
+use crate::record::file::RecordError;
+use crate::record::journal::JournalError;
+
+/// Exit codes of the program. An uninhabited type that holds constants.
+#[derive(Debug)]
+pub enum Exit {}
+
+impl Exit {
+    /// Everything that was asked for was done, and every benchmark ended as expected.
+    pub const OK: u8 = 0;
+    /// The harness itself failed.
+    pub const FAILED: u8 = 1;
+    /// The arguments or the configuration are wrong.
+    pub const USAGE: u8 = 2;
+    /// Something got slower, heavier or wrong (`gate`).
+    pub const REGRESSED: u8 = 3;
+    /// Nothing could be decided: nothing was measured, or all of it is inconclusive.
+    pub const UNDECIDED: u8 = 4;
+    /// A benchmark failed: crashed, timed out, out of memory, wrong result.
+    pub const BENCHMARK_FAILED: u8 = 5;
+    /// The user stopped it; what was measured is kept.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// What a command can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// Arguments that contradict each other, or something that they name is not there.
+    #[error("{0}")]
+    Usage(String),
+    /// A pattern cannot be read.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A pattern selects nothing.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A record could not be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A journal could not be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// No worker has anything to measure.
+    #[error("{0}")]
+    Workers(String),
+    /// Anything else.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+impl CommandError {
+    /// The exit code for this error.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Pattern(_) | Self::Select(_) | Self::Config(_) => Exit::USAGE,
+            Self::Record(RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. }) => {
+                Exit::USAGE
+            }
+            Self::Journal(JournalError::Missing { .. } | JournalError::Unusable { .. }) => Exit::USAGE,
+            Self::Workers(_) => Exit::BENCHMARK_FAILED,
+            Self::Record(RecordError::Write { .. }) | Self::Journal(JournalError::Io { .. }) | Self::Other(_) => {
+                Exit::FAILED
+            }
+        }
+    }
+}
+
+/// What a command ends with.
+pub type CommandResult = Result<u8, CommandError>;
+
+/// The process's exit code.
+pub fn exit_code(code: u8) -> ExitCode {
+    ExitCode::from(code)
+}

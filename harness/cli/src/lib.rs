@@ -1,0 +1,21 @@
+//! The program: plan, measure, record, compare, render; one folder each, and one file for each subcommand.
+//!
+//! Data flow one way, left to right:
+//!
+//! ```text
+//! workers -> plan -> measure -> record -> compare -> render
+//! ```
+//!
+//! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
+//! exists for the tests and for programs that embed the harness; its interface is the command line.
+
+pub mod args;
+pub mod commands;
+pub mod compare;
+pub mod config;
+pub mod exit;
+pub mod measure;
+pub mod plan;
+pub mod record;
+pub mod render;
+pub mod request;

@@ -1,0 +1,128 @@
+//! What disturbed a sample, and whether that is a reason to drop it.
+
+use perfharness_contract::protocol::SampleReply;
+use perfharness_platform::MachineCounters;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A disturbance of one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
+pub enum Flag {
+    /// The scheduler took the CPU away this often.
+    Preempted {
+        /// Involuntary context switches.
+        switches: u64,
+    },
+    /// The process was off the CPU for a part of the time. An added sync or fsync looks the same, so this is never a
+    /// reason to drop.
+    Waited {
+        /// Share of the wall-clock time without CPU time, 0 to 1.
+        share: f64,
+    },
+    /// Something outside of the code under test; the block is dropped.
+    Outside {
+        /// What.
+        what: Contamination,
+    },
+}
+
+/// Causes that the code under test cannot bring about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Contamination {
+    /// The hypervisor ran somebody else on this CPU.
+    Steal,
+    /// The CPU was throttled for its temperature.
+    Throttle,
+    /// The machine was suspended.
+    Suspend,
+}
+
+/// Share of time off the CPU from which it is worth a flag.
+const WAITED_SHARE: f64 = 0.1;
+/// Share of stolen time from which a sample is contaminated.
+const STEAL_SHARE: f64 = 0.1;
+/// One tick of `/proc/stat`. A single tick says little: it is charged to whoever runs when it falls.
+const STEAL_TICK_NS: u64 = 10_000_000;
+/// A suspend shorter than this is the error of reading two clocks.
+const SUSPEND_NS: u64 = 1_000_000;
+
+/// Flags of a sample, from its own answer and the machine's counters around it.
+pub(super) fn flags(reply: &SampleReply, before: &MachineCounters, after: &MachineCounters) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if let Some(switches) = reply.involuntary_switches.filter(|s| *s > 0) {
+        flags.push(Flag::Preempted { switches });
+    }
+    let wall = reply.wall_ns as f64;
+    if let Some(cpu) = reply.cpu_ns {
+        let share = 1.0 - cpu as f64 / wall.max(1.0);
+        if share > WAITED_SHARE {
+            flags.push(Flag::Waited { share });
+        }
+    }
+    let grown = |f: fn(&MachineCounters) -> Option<u64>| Some(f(after)?.saturating_sub(f(before)?));
+    let stolen = grown(|m| m.steal_ns).unwrap_or(0);
+    if stolen > STEAL_TICK_NS && stolen as f64 > STEAL_SHARE * wall {
+        flags.push(Flag::Outside { what: Contamination::Steal });
+    }
+    if grown(|m| m.throttle_events).is_some_and(|events| events > 0) {
+        flags.push(Flag::Outside { what: Contamination::Throttle });
+    }
+    if grown(|m| m.suspended_ns).is_some_and(|ns| ns > SUSPEND_NS) {
+        flags.push(Flag::Outside { what: Contamination::Suspend });
+    }
+    flags
+}
+
+/// The first cause to drop a block for, among the flags of all its samples.
+pub(super) fn drop_cause<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> Option<Contamination> {
+    flags.into_iter().find_map(|flag| match flag {
+        Flag::Outside { what } => Some(*what),
+        Flag::Preempted { .. } | Flag::Waited { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUIET: MachineCounters =
+        MachineCounters { steal_ns: Some(0), throttle_events: Some(0), suspended_ns: Some(0) };
+
+    fn reply(wall_ns: u64, cpu_ns: u64) -> SampleReply {
+        SampleReply { wall_ns, cpu_ns: Some(cpu_ns), ..SampleReply::default() }
+    }
+
+    #[test]
+    fn waiting_and_preemption_are_flagged_but_never_dropped_for() {
+        let reply = SampleReply { involuntary_switches: Some(3), ..reply(1000, 500) };
+        let flags = flags(&reply, &QUIET, &QUIET);
+        assert_eq!(flags, [Flag::Preempted { switches: 3 }, Flag::Waited { share: 0.5 }]);
+        assert_eq!(drop_cause(&flags), None);
+    }
+
+    #[test]
+    fn steal_counts_from_two_ticks_and_a_tenth_of_the_sample() {
+        let after = |steal| MachineCounters { steal_ns: Some(steal), ..QUIET };
+        let tick = STEAL_TICK_NS;
+        assert!(flags(&reply(5_000_000, 5_000_000), &QUIET, &after(tick)).is_empty());
+        assert!(flags(&reply(1_000_000_000, 1_000_000_000), &QUIET, &after(2 * tick)).is_empty());
+        let found = flags(&reply(50_000_000, 50_000_000), &QUIET, &after(2 * tick));
+        assert_eq!(drop_cause(&found), Some(Contamination::Steal));
+    }
+
+    #[test]
+    fn counters_that_the_machine_lacks_flag_nothing() {
+        let none = MachineCounters { steal_ns: None, throttle_events: None, suspended_ns: None };
+        assert!(flags(&SampleReply { wall_ns: 5, ..SampleReply::default() }, &none, &none).is_empty());
+    }
+
+    #[test]
+    fn throttling_and_suspends_are_reasons_to_drop() {
+        let throttled = MachineCounters { throttle_events: Some(1), ..QUIET };
+        let suspended = MachineCounters { suspended_ns: Some(2 * SUSPEND_NS), ..QUIET };
+        assert_eq!(drop_cause(&flags(&reply(1, 1), &QUIET, &throttled)), Some(Contamination::Throttle));
+        assert_eq!(drop_cause(&flags(&reply(1, 1), &QUIET, &suspended)), Some(Contamination::Suspend));
+    }
+}

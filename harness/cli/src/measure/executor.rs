@@ -1,0 +1,96 @@
+//! The seam between measuring and the world: processes and clock on one side, plan and statistics on the other.
+
+use std::time::Duration;
+
+use perfharness_contract::protocol::{HelloReply, Request};
+use perfharness_platform::{MachineCounters, ProcessUsage};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Outcome;
+use perfharness_contract::OutcomeKind;
+
+/// Why a call gave no answer. The session is over in either case.
+#[derive(Debug)]
+pub enum CallError {
+    /// The worker ended, or was ended, and this is what becomes of its benchmark.
+    Ended(Outcome),
+    /// The user asked the harness to stop.
+    Interrupted,
+}
+
+/// Conditions of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchOptions {
+    /// Seed of every input.
+    pub seed: u64,
+    /// The GPU that the user asked for.
+    pub device: String,
+    /// Memory that the worker may use.
+    pub memory_limit_bytes: Option<u64>,
+    /// How long `hello` may take.
+    pub deadline: Duration,
+}
+
+/// A worker that has answered `hello`.
+pub struct Opened {
+    /// The way to it.
+    pub session: Box<dyn Session>,
+    /// What it said.
+    pub hello: HelloReply,
+}
+
+/// One worker process, alive.
+pub trait Session {
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Errors
+    /// When there is no answer; the process is then gone.
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<Value, CallError>;
+
+    /// What the process has used so far.
+    fn usage(&self) -> ProcessUsage;
+
+    /// What has to be added to the worker's clock to get the harness's, in ns.
+    fn clock_offset_ns(&self) -> Option<i64>;
+
+    /// Ends the worker in good order, or by force where it does not end by itself.
+    fn finish(self: Box<Self>);
+}
+
+/// Starts workers and tells the time.
+pub trait Executor {
+    /// The harness's monotonic clock, in ns.
+    fn now_ns(&self) -> u64;
+
+    /// Starts worker number `worker` of the plan and greets it.
+    ///
+    /// # Errors
+    /// When it does not start or does not answer.
+    fn launch(&mut self, worker: usize, options: &LaunchOptions) -> Result<Opened, CallError>;
+
+    /// Machine-wide counters that the code under test cannot bring about.
+    fn machine(&self) -> MachineCounters;
+
+    /// The load average of the last minute, where the OS has one.
+    fn load_average(&self) -> Option<f64>;
+
+    /// Memory of the machine, in bytes.
+    fn total_memory(&self) -> u64;
+
+    /// Whether the user asked the harness to stop.
+    fn interrupted(&self) -> bool;
+}
+
+/// Calls and reads the answer as `T`; an answer that does not fit ends the benchmark as `crashed`.
+pub(super) fn call<T: DeserializeOwned>(
+    session: &mut dyn Session,
+    request: &Request,
+    deadline: Duration,
+) -> Result<T, CallError> {
+    let value = session.call(request, deadline)?;
+    serde_json::from_value(value).map_err(|error| {
+        let reason = format!("its answer to `{}` does not fit the protocol: {error}", request.op());
+        CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason))
+    })
+}

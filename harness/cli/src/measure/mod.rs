@@ -1,0 +1,34 @@
+//! Measuring: turns a plan into events.
+//!
+//! Nothing here prints or writes. The engine asks workers through the [`Executor`] seam, emits [`Event`]s, and folds
+//! the same events into the [`RunState`] that it decides from; progress, log and the journal consume them too. So a
+//! run that was cut off goes on from its journal, and every rule can be tested without a process or a clock.
+
+mod allocation;
+mod contamination;
+mod correctness;
+mod engine;
+mod event;
+mod executor;
+mod launch;
+
+mod order;
+mod outcome;
+mod pairing;
+mod process;
+mod sample_length;
+mod state;
+mod stopping;
+mod warm_up;
+
+pub use contamination::{Contamination, Flag};
+pub use engine::{Ended, run_plan};
+pub use event::{CheckStage, Event, LaunchTiming, SampleEvent};
+pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
+pub use outcome::Outcome;
+pub use pairing::Pairing;
+pub use process::{ProcessExecutor, WorkerCommand, describe};
+pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
+pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};
+pub use stopping::CaseEnd;
+pub use warm_up::WarmUp;

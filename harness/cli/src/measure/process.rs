@@ -1,0 +1,430 @@
+//! Workers as processes: the real side of the [`Executor`] seam.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use perfharness_contract::OutcomeKind;
+use perfharness_contract::protocol::{
+    Description, ErrorCode, FRAME_START, Hello, HelloReply, PROTOCOL_VERSION, Request, RequestFrame, ResponseFrame,
+    WireError,
+};
+use perfharness_platform::{
+    Exit, MachineCounters, ProcessUsage, clock, detach_from_terminal, exit_of, kill_tree, limit_memory,
+    machine_counters, process_usage,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use super::Outcome;
+use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
+
+/// How a worker is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerCommand {
+    /// What users call it.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Environment variables set for it, beside the harness's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// Lines of a worker that are kept for the report of its end.
+const KEPT_LINES: usize = 20;
+/// A line longer than this is not a frame but a program that prints without end.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// How often memory, deadline and interruption are looked at while a worker is busy.
+const POLL: Duration = Duration::from_millis(20);
+/// How long a worker may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// A worker without a limit of its own is ended before it takes the machine down.
+const MEMORY_SHARE: f64 = 0.9;
+
+/// Starts workers as processes.
+pub struct ProcessExecutor {
+    workers: Vec<WorkerCommand>,
+    interrupted: Arc<AtomicBool>,
+    total_memory: u64,
+}
+
+impl ProcessExecutor {
+    /// An executor for these workers; `interrupted` is set when the user asks to stop.
+    pub fn new(workers: Vec<WorkerCommand>, interrupted: Arc<AtomicBool>) -> Self {
+        let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+        // Where the size of memory cannot be told, nothing is limited by it.
+        let total_memory = System::new_with_specifics(kind).map_or(u64::MAX, |system| system.total_memory());
+        Self { workers, interrupted, total_memory }
+    }
+}
+
+impl Executor for ProcessExecutor {
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    fn launch(&mut self, worker: usize, options: &LaunchOptions) -> Result<Opened, CallError> {
+        let mut session = ProcessSession::start(&self.workers[worker], options, self)?;
+        let request = Request::Hello(Hello {
+            protocols: vec![PROTOCOL_VERSION],
+            harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
+            seed: options.seed,
+            device: options.device.clone(),
+            scratch_dir: session.scratch.path().display().to_string(),
+            memory_limit_bytes: options.memory_limit_bytes,
+        });
+        let before = clock::monotonic_ns();
+        let hello: HelloReply = call(&mut session, &request, options.deadline)?;
+        let after = clock::monotonic_ns();
+        if hello.protocol != PROTOCOL_VERSION {
+            let reason = format!(
+                "it speaks protocol {}; this harness speaks {PROTOCOL_VERSION}",
+                hello.protocol
+            );
+            return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
+        }
+        // The answer was made somewhere between the two readings; their middle is off by half of that at most.
+        session.clock_offset_ns =
+            hello.clock_ns.map(|theirs| (before.midpoint(after) as i64).wrapping_sub(theirs as i64));
+        Ok(Opened { session: Box::new(session), hello })
+    }
+
+    fn machine(&self) -> MachineCounters {
+        machine_counters()
+    }
+
+    fn load_average(&self) -> Option<f64> {
+        System::load_average().ok().map(|load| load.one)
+    }
+
+    fn total_memory(&self) -> u64 {
+        self.total_memory
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// Asks a worker for its workloads, in a process of its own.
+///
+/// # Errors
+/// What becomes of the worker where it does not answer.
+pub fn describe(
+    executor: &mut ProcessExecutor,
+    worker: usize,
+    options: &LaunchOptions,
+) -> Result<(HelloReply, Description), CallError> {
+    let mut opened = executor.launch(worker, options)?;
+    let description = call(opened.session.as_mut(), &Request::Describe, options.deadline)?;
+    opened.session.finish();
+    Ok((opened.hello, description))
+}
+
+/// What the reading thread found on a worker's stdout.
+enum Line {
+    Frame(String),
+    TooLong,
+    End,
+}
+
+/// The last lines that a worker wrote, on stderr or between its frames.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<VecDeque<String>>>);
+
+impl Kept {
+    fn push(&self, line: String) {
+        let mut lines = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if lines.len() == KEPT_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let lines = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        lines.iter().cloned().collect()
+    }
+}
+
+struct ProcessSession {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Line>,
+    stderr_done: Receiver<()>,
+    kept: Kept,
+    next_id: u64,
+    clock_offset_ns: Option<i64>,
+    memory_limit: u64,
+    limit_is_users: bool,
+    interrupted: Arc<AtomicBool>,
+    scratch: tempfile::TempDir,
+}
+
+impl ProcessSession {
+    fn start(worker: &WorkerCommand, options: &LaunchOptions, executor: &ProcessExecutor) -> Result<Self, CallError> {
+        let crashed = |reason: String| CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason));
+        // Names of equal length: the length of a path can change the layout of a process's stack.
+        let scratch = tempfile::Builder::new().prefix("perfharness-").rand_bytes(10).tempdir();
+        let scratch = scratch.map_err(|e| crashed(format!("cannot create a folder for its files: {e}")))?;
+        let Some((program, arguments)) = worker.command.split_first() else {
+            return Err(crashed("its command is empty".into()));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).envs(&worker.env);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        detach_from_terminal(&mut command);
+        let mut child = command.spawn().map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;
+        if let Some(limit) = options.memory_limit_bytes {
+            // Where the OS cannot do it, watching from here has to be enough.
+            let _ = limit_memory(&child, limit);
+        }
+        let kept = Kept::default();
+        let (line_sender, lines) = unbounded();
+        let (done_sender, stderr_done) = unbounded();
+        if let Some(stdout) = child.stdout.take() {
+            let kept = kept.clone();
+            thread::spawn(move || read_frames(stdout, &line_sender, &kept));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let kept = kept.clone();
+            thread::spawn(move || {
+                read_lines(stderr, |line| kept.push(line));
+                let _ = done_sender.send(());
+            });
+        }
+        let own_limit = (executor.total_memory as f64 * MEMORY_SHARE) as u64;
+        Ok(Self {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            stderr_done,
+            kept,
+            next_id: 1,
+            clock_offset_ns: None,
+            memory_limit: options.memory_limit_bytes.unwrap_or(own_limit),
+            limit_is_users: options.memory_limit_bytes.is_some(),
+            interrupted: Arc::clone(&executor.interrupted),
+            scratch,
+        })
+    }
+
+    fn send(&mut self, request: &Request, deadline: Duration) -> std::io::Result<u64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let frame = RequestFrame {
+            perfharness: PROTOCOL_VERSION,
+            id,
+            deadline_ms: Some(deadline.as_millis() as u64),
+            request: request.clone(),
+        };
+        let mut line = serde_json::to_string(&frame)?;
+        line.push('\n');
+        let Some(stdin) = &mut self.stdin else {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        };
+        stdin.write_all(line.as_bytes())?;
+        stdin.flush()?;
+        Ok(id)
+    }
+
+    /// Ends the process by force; what it wrote last goes into the outcome.
+    fn end(&mut self, kind: OutcomeKind, reason: impl Into<String>) -> CallError {
+        self.stop();
+        CallError::Ended(Outcome::new(kind, reason).with_stderr(self.kept.lines()))
+    }
+
+    fn stop(&mut self) {
+        self.stdin = None;
+        let _ = kill_tree(&mut self.child);
+        let _ = self.child.wait();
+        // Its last words may still be on their way; a grandchild that holds the pipe must not keep us.
+        let _ = self.stderr_done.recv_timeout(Duration::from_millis(200));
+    }
+
+    /// The worker closed its stdout: finds out how it ended.
+    fn died(&mut self, op: &str) -> CallError {
+        let start = clock::now();
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
+                Ok(None) | Err(_) => break None,
+            }
+        };
+        self.stop();
+        let kept = self.kept.lines();
+        let Some(status) = status else {
+            let reason = format!("it closed its stdout during `{op}` without ending");
+            return CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason).with_stderr(kept));
+        };
+        let exit = exit_of(status);
+        // Rust aborts and CPython ends with these words when an allocation fails.
+        let out_of_memory = kept.iter().any(|line| {
+            (exit.is_abort() && line.starts_with("memory allocation of ")) || line.trim_end() == "MemoryError"
+        });
+        let outcome = if out_of_memory {
+            Outcome::new(OutcomeKind::OutOfMemory, format!("an allocation failed during `{op}` ({exit})"))
+        } else {
+            let hint = match exit {
+                exit if exit.is_kill() => "; the system does that when memory runs out",
+                Exit::Code(0) => "; a worker ends after `finish`",
+                Exit::Code(_) | Exit::Signal { .. } | Exit::Exception { .. } => "",
+            };
+            Outcome::new(OutcomeKind::Crashed, format!("it ended during `{op}` with {exit}{hint}"))
+        };
+        CallError::Ended(outcome.with_stderr(kept))
+    }
+
+    fn answer(&mut self, op: &str, id: u64, line: &str) -> Result<Value, CallError> {
+        let crashed = OutcomeKind::Crashed;
+        let frame: ResponseFrame = match serde_json::from_str(line) {
+            Ok(frame) => frame,
+            Err(error) => return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}"))),
+        };
+        if frame.perfharness != PROTOCOL_VERSION {
+            let reason = format!(
+                "its frames have version {}; this harness reads version {PROTOCOL_VERSION}",
+                frame.perfharness
+            );
+            return Err(self.end(crashed, reason));
+        }
+        if frame.id != id {
+            let reason = format!("it answered request {} while request {id} (`{op}`) was open", frame.id);
+            return Err(self.end(crashed, reason));
+        }
+        match (frame.ok, frame.error) {
+            (Some(value), None) => Ok(value),
+            (None, Some(WireError { code, message })) => Err(match code {
+                ErrorCode::Unavailable => self.end(OutcomeKind::Skipped, message),
+                ErrorCode::OutOfMemory => self.end(OutcomeKind::OutOfMemory, message),
+                ErrorCode::UnsupportedProtocol
+                | ErrorCode::Unsupported
+                | ErrorCode::BadRequest
+                | ErrorCode::Failed => self.end(crashed, format!("`{op}` failed: {message}")),
+            }),
+            (Some(_), Some(_)) | (None, None) => {
+                Err(self.end(crashed, format!("its answer to `{op}` needs exactly one of `ok` and `error`")))
+            }
+        }
+    }
+
+    fn over_limit(&self) -> Option<u64> {
+        process_usage(&self.child).rss_bytes.filter(|rss| *rss > self.memory_limit)
+    }
+}
+
+impl Session for ProcessSession {
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<Value, CallError> {
+        let op = request.op();
+        let Ok(id) = self.send(request, deadline) else {
+            return Err(self.died(op));
+        };
+        let start = clock::now();
+        loop {
+            match self.lines.recv_timeout(POLL) {
+                Ok(Line::Frame(line)) => return self.answer(op, id, &line),
+                Ok(Line::TooLong) => {
+                    let reason = format!("it wrote a line of over {} MiB", MAX_LINE_BYTES >> 20);
+                    return Err(self.end(OutcomeKind::Crashed, reason));
+                }
+                Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                self.stop();
+                return Err(CallError::Interrupted);
+            }
+            if start.elapsed() > deadline {
+                let reason = format!("no answer to `{op}` within {:.1} s", deadline.as_secs_f64());
+                return Err(self.end(OutcomeKind::TimedOut, reason));
+            }
+            if let Some(rss) = self.over_limit() {
+                let whose = if self.limit_is_users { "its limit" } else { "nine tenths of the machine's memory" };
+                let mib = |bytes: u64| bytes >> 20;
+                let reason = format!(
+                    "it held {} MiB during `{op}`, more than {whose} of {} MiB",
+                    mib(rss),
+                    mib(self.memory_limit)
+                );
+                return Err(self.end(OutcomeKind::OutOfMemory, reason));
+            }
+        }
+    }
+
+    fn usage(&self) -> ProcessUsage {
+        process_usage(&self.child)
+    }
+
+    fn clock_offset_ns(&self) -> Option<i64> {
+        self.clock_offset_ns
+    }
+
+    fn finish(mut self: Box<Self>) {
+        let _ = self.call(&Request::Finish, FAREWELL);
+        self.stdin = None;
+        let start = clock::now();
+        while start.elapsed() < FAREWELL && matches!(self.child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for ProcessSession {
+    fn drop(&mut self) {
+        let _ = kill_tree(&mut self.child);
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends on the frames of a worker's stdout; everything else is kept as its words.
+fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
+    let mut reader = BufReader::new(stdout);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let read = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut buffer);
+        let line = match read {
+            Ok(0) | Err(_) => Line::End,
+            Ok(_) if buffer.len() as u64 == MAX_LINE_BYTES && !buffer.ends_with(b"\n") => Line::TooLong,
+            Ok(_) => {
+                let text = String::from_utf8_lossy(&buffer);
+                let text = text.trim_end_matches(['\n', '\r']);
+                let (before, frame) = match text.find(FRAME_START) {
+                    Some(at) => (&text[..at], Some(text[at..].to_owned())),
+                    None => (text, None),
+                };
+                if !before.trim().is_empty() {
+                    kept.push(format!("stdout: {}", before.chars().take(500).collect::<String>()));
+                }
+                match frame {
+                    Some(frame) => Line::Frame(frame),
+                    None => continue,
+                }
+            }
+        };
+        let last = !matches!(line, Line::Frame(_));
+        if sender.send(line).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn read_lines(input: impl Read, mut each: impl FnMut(String)) {
+    let mut reader = BufReader::new(input);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        match reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => each(String::from_utf8_lossy(&buffer).trim_end().chars().take(500).collect()),
+        }
+    }
+}

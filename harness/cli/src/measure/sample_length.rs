@@ -1,0 +1,63 @@
+//! How many iterations a sample has.
+
+/// A sample lasts at least this many steps of the worker's clock, so that reading the clock costs below 0.1 %.
+pub const MIN_CLOCK_STEPS: u64 = 1_000;
+/// How long the untimed lead-in before a sample should last: enough to refill caches and wake the clock of the core
+/// after the hand-over from another process.
+pub const LEAD_IN_TARGET_NS: u64 = 1_000_000;
+/// Iterations longer than this are their own lead-in: what is cold at their start is a negligible part of them.
+const LONG_ITERATION_NS: f64 = 50_000_000.0;
+/// No sample has more iterations than this, however fast they are.
+const MAX_ITERATIONS: f64 = 100_000_000.0;
+
+/// Iterations of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleLength {
+    /// Under the clock.
+    pub iterations: u64,
+    /// Before it.
+    pub lead_in: u64,
+}
+
+impl SampleLength {
+    /// Length of samples for iterations of `iteration_ns`, aiming at `target_ns` a sample.
+    pub fn choose(iteration_ns: f64, target_ns: u64, clock_step_ns: Option<u64>) -> Self {
+        let floor = clock_step_ns.unwrap_or(1_000).saturating_mul(MIN_CLOCK_STEPS);
+        let target = target_ns.max(floor) as f64;
+        let per = iteration_ns.max(0.1);
+        let iterations = (target / per).ceil().clamp(1.0, MAX_ITERATIONS) as u64;
+        let lead_in = if per > LONG_ITERATION_NS {
+            0
+        } else {
+            (LEAD_IN_TARGET_NS as f64 / per).ceil().clamp(1.0, MAX_ITERATIONS) as u64
+        };
+        Self { iterations, lead_in }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_iterations_are_bundled_and_long_ones_stand_alone() {
+        let length = |ns| SampleLength::choose(ns, 5_000_000, Some(20));
+        assert_eq!(length(1_000.0), SampleLength { iterations: 5_000, lead_in: 1_000 });
+        assert_eq!(length(12e6), SampleLength { iterations: 1, lead_in: 1 });
+        assert_eq!(length(3e9), SampleLength { iterations: 1, lead_in: 0 });
+    }
+
+    #[test]
+    fn a_coarse_clock_makes_samples_longer() {
+        let coarse = SampleLength::choose(1_000.0, 5_000_000, Some(15_000_000));
+        assert_eq!(coarse.iterations, 15_000_000);
+        assert_eq!(SampleLength::choose(1_000.0, 5_000_000, None).iterations, 5_000);
+    }
+
+    #[test]
+    fn an_iteration_of_no_time_gives_a_bounded_sample() {
+        for nothing in [0.0, -1.0, f64::NAN, 1e-300] {
+            assert!(SampleLength::choose(nothing, 5_000_000, Some(1)).iterations <= 100_000_000);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! When a case has been measured enough.
+
+use perfharness_verdict::Looks;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What ended the measuring of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum CaseEnd {
+    /// At a look, every comparison was precise enough.
+    Precise {
+        /// Launches at that look.
+        launches: usize,
+    },
+    /// The last look was reached.
+    LastLook {
+        /// Launches at that look.
+        launches: usize,
+    },
+    /// The time budget was spent, or would not have lasted for another launch.
+    Budget {
+        /// Launches until then.
+        launches: usize,
+    },
+    /// Every side has an outcome already.
+    NothingLeft,
+}
+
+/// What is known when a launch has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress<'a> {
+    /// Launches with complete blocks.
+    pub(super) launches: usize,
+    /// The plan of looks.
+    pub(super) looks: &'a Looks,
+    /// Sides without an outcome.
+    pub(super) active: usize,
+    /// The widest half-width among the comparisons, or levels where nothing is compared.
+    pub(super) half_width: Option<f64>,
+    /// The half-width that is precise enough.
+    pub(super) target: f64,
+    /// Time left, in ns.
+    pub(super) left_ns: u64,
+    /// What another launch is expected to take at the least, in ns.
+    pub(super) next_ns: f64,
+}
+
+/// Whether to end, and why. Precision is only looked at where a look is planned: looking after every launch would
+/// stop at lucky moments.
+pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
+    let launches = progress.launches;
+    if progress.active == 0 {
+        return Some(CaseEnd::NothingLeft);
+    }
+    if launches >= progress.looks.max_launches() {
+        return Some(CaseEnd::LastLook { launches });
+    }
+    let at_look = progress.looks.alpha_at(launches, 1.0).is_some();
+    if at_look && progress.half_width.is_some_and(|width| width <= progress.target) {
+        return Some(CaseEnd::Precise { launches });
+    }
+    if launches > 0 && progress.next_ns > progress.left_ns as f64 {
+        return Some(CaseEnd::Budget { launches });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(looks: &Looks) -> Progress<'_> {
+        Progress {
+            launches: 8,
+            looks,
+            active: 2,
+            half_width: Some(0.05),
+            target: 0.02,
+            left_ns: 1000,
+            next_ns: 10.0,
+        }
+    }
+
+    #[test]
+    fn it_goes_on_while_imprecise_and_within_budget() {
+        let looks = Looks::default();
+        assert_eq!(decide(&progress(&looks)), None);
+        assert_eq!(decide(&Progress { half_width: None, ..progress(&looks) }), None);
+    }
+
+    #[test]
+    fn precision_ends_it_at_looks_only() {
+        let looks = Looks::default();
+        let precise = Progress { half_width: Some(0.01), ..progress(&looks) };
+        assert_eq!(decide(&precise), Some(CaseEnd::Precise { launches: 8 }));
+        assert_eq!(decide(&Progress { launches: 9, ..precise }), None);
+    }
+
+    #[test]
+    fn the_last_look_ends_it_whatever_was_seen() {
+        let looks = Looks::fixed(8).unwrap();
+        assert_eq!(decide(&progress(&looks)), Some(CaseEnd::LastLook { launches: 8 }));
+    }
+
+    #[test]
+    fn the_budget_ends_it_but_never_before_the_first_launch() {
+        let looks = Looks::default();
+        let spent = Progress { left_ns: 5, ..progress(&looks) };
+        assert_eq!(decide(&spent), Some(CaseEnd::Budget { launches: 8 }));
+        assert_eq!(decide(&Progress { launches: 0, ..spent }), None);
+        assert_eq!(decide(&Progress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
+    }
+}

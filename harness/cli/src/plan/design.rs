@@ -1,0 +1,77 @@
+//! How a case is measured, by effort.
+
+use std::time::Duration;
+
+use perfharness_contract::Effort;
+use perfharness_verdict::Looks;
+use serde::{Deserialize, Serialize};
+
+/// When the data of a case are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LookPlan {
+    /// Once, after so many launches.
+    Fixed {
+        /// The launches.
+        launches: u32,
+    },
+    /// At 8, 16 and 32 launches, ending where the comparisons are precise enough.
+    Sequential,
+}
+
+/// How a case is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Design {
+    /// When to look.
+    pub looks: LookPlan,
+    /// Half-width of the interval of a log-ratio that is precise enough.
+    pub half_width: f64,
+    /// Confidence over all looks.
+    pub confidence: f64,
+    /// How long a timed sample should last, in ns.
+    pub sample_ns: u64,
+}
+
+impl Design {
+    /// The design of an effort.
+    pub fn of(effort: Effort) -> Self {
+        let (looks, half_width, sample_ns) = match effort {
+            // Eight launches are the fewest that a verdict may stand on.
+            Effort::Quick => (LookPlan::Fixed { launches: 8 }, 0.05, 3_000_000),
+            Effort::Standard => (LookPlan::Sequential, 0.02, 5_000_000),
+            Effort::Thorough => (LookPlan::Sequential, 0.01, 10_000_000),
+        };
+        Self { looks, half_width, confidence: 0.99, sample_ns }
+    }
+
+    /// Time that an effort gives each case.
+    pub fn budget_per_case(effort: Effort) -> Duration {
+        Duration::from_secs(match effort {
+            Effort::Quick => 12,
+            Effort::Standard => 90,
+            Effort::Thorough => 900,
+        })
+    }
+
+    /// The looks.
+    pub fn looks(&self) -> Looks {
+        match self.looks {
+            LookPlan::Sequential => Looks::default(),
+            LookPlan::Fixed { launches } => Looks::fixed(launches as usize).unwrap_or_default(),
+        }
+    }
+
+    /// The whole alpha over all looks.
+    pub fn alpha(&self) -> f64 {
+        1.0 - self.confidence
+    }
+
+    /// Confidence of the interval when `launches` launches are there and the case ends: the look's own share, or,
+    /// where something else than the data ended it between looks, what is left.
+    pub fn confidence_at(&self, launches: usize) -> f64 {
+        let looks = self.looks();
+        let at_look = looks.alpha_at(launches, self.alpha());
+        let alpha = at_look.or_else(|| looks.alpha_left(launches, self.alpha()));
+        1.0 - alpha.unwrap_or(self.alpha())
+    }
+}

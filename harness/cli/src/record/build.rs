@@ -1,0 +1,353 @@
+//! Makes the record of a run from its plan and state: a pure function.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::protocol::Reading;
+use perfharness_contract::{
+    CaseDef, MetricDef, MetricKind, Number, OutcomeKind, Scope, WorkloadDef, standard,
+};
+use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
+
+use super::types::{
+    BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, FORMAT_VERSION, LaunchRecord, MetricRecord,
+    RunInfo, RunRecord, SampleRecord, SamplesRef, TimeUse, WarmUpRecord, WorkerRecord,
+};
+use super::{Environment, Machine, SourceState, environment};
+use crate::compare::judge_claims;
+use crate::measure::{CaseState, CheckStage, Outcome, RunState, SampleEvent, SideState};
+use crate::plan::{CasePlan, Catalog, Plan, Side};
+
+/// What a record says beside what was measured.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    /// The run; its time use is filled in from the state.
+    pub run: RunInfo,
+    /// The source code.
+    pub source: SourceState,
+    /// The machine.
+    pub machine: Machine,
+    /// The raw samples, once written.
+    pub samples: Option<SamplesRef>,
+}
+
+/// Makes the record.
+pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
+    let threads = environment::harness_facts();
+    let mut environments: Vec<Environment> = Vec::new();
+    let mut cases = Vec::new();
+    let mut benchmarks = Vec::new();
+    let mut comparisons = Vec::new();
+    for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
+        let Some(definition) = catalog.definition(case_plan.workload.as_str()) else { continue };
+        let of_sides: Vec<Option<usize>> = case_plan
+            .sides
+            .iter()
+            .zip(&case.sides)
+            .map(|(side, state)| {
+                let hello = state.hello.as_ref()?;
+                let digest = catalog.workers.get(side.worker).and_then(|w| w.digest.as_ref());
+                let environment = Environment::new(side.worker, digest, hello, &threads);
+                let known = environments.iter().position(|e| *e == environment);
+                Some(known.unwrap_or_else(|| {
+                    environments.push(environment);
+                    environments.len() - 1
+                }))
+            })
+            .collect();
+        for (number, side) in case_plan.sides.iter().enumerate() {
+            benchmarks.push(benchmark(plan, definition, case_plan, side, case, number, of_sides[number]));
+        }
+        comparisons.extend(case_comparisons(plan, case_plan, case));
+        cases.push(case_record(case_plan, case, &of_sides));
+    }
+    let measured: Vec<WorkloadDef> = catalog
+        .entries
+        .iter()
+        .map(|entry| &entry.definition)
+        .filter(|d| plan.cases.iter().any(|c| c.workload == d.id))
+        .cloned()
+        .collect();
+    let claims = judge_claims(&measured, &cases, &benchmarks, &comparisons);
+    let workers =
+        catalog.workers.iter().map(|w| WorkerRecord::new(&w.command, w.digest.clone(), w.outcome.clone()));
+    RunRecord {
+        format: FORMAT_VERSION,
+        run: RunInfo { time: time_use(state), ..facts.run },
+        source: facts.source,
+        machine: facts.machine,
+        environments,
+        workers: workers.collect(),
+        workloads: measured,
+        metrics: standard::harness_metrics(),
+        cases,
+        benchmarks,
+        comparisons,
+        claims,
+        samples: facts.samples,
+    }
+}
+
+fn time_use(state: &RunState) -> TimeUse {
+    let launches_s = state.spent_ns() as f64 / 1e9;
+    let samples: u64 = state.cases.iter().flat_map(|c| &c.samples).map(|row| row.sample.wall_ns).sum();
+    let samples_s = samples as f64 / 1e9;
+    let outside_share = (launches_s > 0.0).then(|| 1.0 - samples_s / launches_s);
+    TimeUse { launches_s, samples_s, outside_share }
+}
+
+fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<usize>]) -> CaseRecord {
+    let mut used: Vec<usize> = environments.iter().copied().flatten().collect();
+    used.sort_unstable();
+    used.dedup();
+    let launch = |row: &crate::measure::LaunchRow| LaunchRecord {
+        launch: row.launch,
+        unix_ms: row.unix_ms,
+        load_average: row.load_average,
+        environments: used.clone(),
+        seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
+    };
+    CaseRecord {
+        workload: case_plan.workload.clone(),
+        case: case_plan.case.clone(),
+        pairing: case.pairing,
+        end: case.end.clone(),
+        seconds: case.spent_ns() as f64 / 1e9,
+        blocks: case.blocks,
+        dropped_blocks: case.dropped.clone(),
+        launches: case.launches.iter().map(launch).collect(),
+    }
+}
+
+fn benchmark(
+    plan: &Plan,
+    definition: &WorkloadDef,
+    case_plan: &CasePlan,
+    side: &Side,
+    case: &CaseState,
+    number: usize,
+    environment: Option<usize>,
+) -> BenchmarkRecord {
+    let state = &case.sides[number];
+    let measured = case.counted().any(|s| s.side == number);
+    let outcome = state.outcome.clone().unwrap_or_else(|| {
+        if measured {
+            // The run was cut off in this case: what there is, is good.
+            Outcome::ok()
+        } else {
+            let reason = side.skip.clone().map(|reason| Outcome::new(OutcomeKind::Skipped, reason));
+            reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
+        }
+    });
+    let variant = definition.variants.iter().find(|v| v.id == side.benchmark.variant);
+    let case_def = definition.cases.iter().find(|c| c.id == case_plan.case);
+    let metrics = match outcome.kind {
+        OutcomeKind::Ok => metrics(plan, definition, case_def, case, number),
+        _ => BTreeMap::new(),
+    };
+    BenchmarkRecord {
+        id: side.benchmark.clone(),
+        definition: case_plan.version,
+        role: variant.map(|v| v.role).unwrap_or_default(),
+        outcome,
+        expected: side.expect,
+        environment,
+        sample: state.length.map(|l| SampleRecord { iterations: l.iterations, lead_in: l.lead_in }),
+        warm_up: warm_up(state),
+        check: check(state),
+        metrics,
+    }
+}
+
+fn warm_up(state: &SideState) -> Option<WarmUpRecord> {
+    let (_, _, first) = state.warm_ups.first()?;
+    Some(WarmUpRecord {
+        count: state.warm_ups.len(),
+        steady: state.warm_ups.iter().filter(|(_, _, w)| w.steady).count(),
+        first_over_best: first.first_ns / first.best_ns,
+    })
+}
+
+fn check(state: &SideState) -> Option<CheckRecord> {
+    let first = &state.checks.first()?.reply.check;
+    let count = |stage| state.checks.iter().filter(|row| row.stage == stage).count();
+    let worst = |figure: fn(&perfharness_contract::Check) -> Option<Number>| {
+        let all = state.checks.iter().filter_map(|row| figure(&row.reply.check));
+        all.reduce(|a, b| if b.0 > a.0 { b } else { a })
+    };
+    let mut inputs: Vec<&str> =
+        state.checks.iter().filter_map(|row| Some(row.reply.check.input.as_ref()?.0.as_str())).collect();
+    let mut rounds: Vec<(u64, u64)> = state.checks.iter().map(|row| (row.round, row.index)).collect();
+    inputs.sort_unstable();
+    inputs.dedup();
+    rounds.sort_unstable();
+    rounds.dedup();
+    let mut notes = Vec::new();
+    if inputs.is_empty() {
+        notes.push("the worker gives no digest of its input, so that sides could be given different ones".into());
+    } else if inputs.len() < rounds.len() {
+        notes.push("the input was the same in different rounds, so that remembered results cannot be noticed".into());
+    }
+    Some(CheckRecord {
+        before: count(CheckStage::Before),
+        after: count(CheckStage::After),
+        error: worst(|c| c.error),
+        tolerance: first.tolerance,
+        nan_count: first.nan_count,
+        input: first.input.clone(),
+        output: first.output.clone(),
+        notes,
+    })
+}
+
+fn metrics(
+    plan: &Plan,
+    definition: &WorkloadDef,
+    case_def: Option<&CaseDef>,
+    case: &CaseState,
+    side: usize,
+) -> BTreeMap<String, MetricRecord> {
+    let mut metrics = BTreeMap::new();
+    for metric in standard::harness_metrics() {
+        let record = match metric.id.as_str() {
+            standard::WALL_TIME => timed(plan, case, side, &metric, |s| Some(s.iteration_ns())),
+            standard::CPU_TIME => timed(plan, case, side, &metric, SampleEvent::iteration_cpu_ns),
+            _ => peak_rss(&case.sides[side], &metric),
+        };
+        metrics.insert(metric.id.to_string(), record);
+    }
+    for metric in &definition.metrics {
+        metrics.insert(metric.id.to_string(), metered(&case.sides[side], metric));
+    }
+    if let (Some(items), Some(wall)) = (case_def.and_then(|c| c.items.as_ref()), metrics.get(standard::WALL_TIME)) {
+        if let Some(ns) = wall.value.value() {
+            let rate = |ns: f64| items.count as f64 * 1e9 / ns;
+            let interval = wall.interval.map(|i| perfharness_verdict::Interval {
+                lower: rate(i.upper),
+                upper: rate(i.lower),
+            });
+            let record = MetricRecord {
+                unit: format!("{}/s", items.unit),
+                kind: MetricKind::Derived,
+                value: Reading::Value(Number(rate(ns))),
+                interval,
+                ..wall.clone()
+            };
+            let launches = record.launches.iter().map(|n| Number(rate(n.0))).collect();
+            metrics.insert("rate".into(), MetricRecord { launches, ..record });
+        }
+    }
+    metrics
+}
+
+fn absent(metric: &MetricDef, why: &str) -> MetricRecord {
+    MetricRecord {
+        unit: metric.unit.clone(),
+        kind: metric.kind,
+        value: Reading::Absent { absent: why.into() },
+        interval: None,
+        sd: None,
+        launches: Vec::new(),
+        samples: 0,
+        demoted: false,
+    }
+}
+
+fn timed(
+    plan: &Plan,
+    case: &CaseState,
+    side: usize,
+    metric: &MetricDef,
+    figure: impl Fn(&SampleEvent) -> Option<f64>,
+) -> MetricRecord {
+    let levels = case.levels(side, figure);
+    let confidence = plan.design.confidence_at(levels.len());
+    let Ok(found) = level(&levels, confidence) else {
+        return absent(metric, "the worker does not report it");
+    };
+    let launch = |placements: &Vec<Vec<f64>>| {
+        let medians: Vec<f64> = placements.iter().filter_map(|samples| median(samples)).collect();
+        Number(medians.iter().sum::<f64>() / medians.len() as f64)
+    };
+    MetricRecord {
+        unit: metric.unit.clone(),
+        kind: metric.kind,
+        value: Reading::Value(Number(found.center)),
+        interval: found.interval,
+        sd: found.sd,
+        launches: levels.iter().map(launch).collect(),
+        samples: found.samples,
+        demoted: false,
+    }
+}
+
+fn peak_rss(side: &SideState, metric: &MetricDef) -> MetricRecord {
+    let peaks: Vec<f64> = side.usage.iter().filter_map(|row| Some(row.peak_rss_bytes? as f64)).collect();
+    match median(&peaks) {
+        Some(value) => values(metric, metric.kind, value, &peaks, false),
+        None => absent(metric, "this system does not tell the peak of another process"),
+    }
+}
+
+fn values(metric: &MetricDef, kind: MetricKind, value: f64, all: &[f64], demoted: bool) -> MetricRecord {
+    MetricRecord {
+        value: Reading::Value(Number(value)),
+        kind,
+        launches: all.iter().map(|v| Number(*v)).collect(),
+        samples: all.len(),
+        demoted,
+        ..absent(metric, "")
+    }
+}
+
+/// A metered metric: one value for each launch; an exact one that differs between launches is demoted.
+fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
+    let mut reason = "no metered sample was taken: the worker has no meters, or the run ended before";
+    let mut told = None;
+    let mut all = Vec::new();
+    for row in &side.metered {
+        match row.sample.readings.get(metric.id.as_str()) {
+            Some(Reading::Value(Number(value))) => {
+                let per = match metric.scope {
+                    Scope::Iteration => row.sample.iterations.max(1) as f64,
+                    Scope::Sample | Scope::Launch => 1.0,
+                };
+                all.push(value / per);
+            }
+            Some(Reading::Absent { absent }) => told = Some(absent.as_str()),
+            None => reason = "the worker did not report it",
+        }
+    }
+    let Some(first) = all.first().copied() else {
+        return absent(metric, told.unwrap_or(reason));
+    };
+    let varies = all.iter().any(|value| *value != first);
+    if metric.kind == MetricKind::Exact && !varies {
+        return values(metric, MetricKind::Exact, first, &all, false);
+    }
+    let demoted = metric.kind == MetricKind::Exact;
+    let kind = if demoted { MetricKind::Size } else { metric.kind };
+    values(metric, kind, median(&all).unwrap_or(first), &all, demoted)
+}
+
+fn case_comparisons(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> Vec<ComparisonRecord> {
+    // A side that failed has no time, whatever was measured of it before.
+    let measured = |side: &usize| {
+        case.sides[*side].outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Ok)
+    };
+    let comparison = |(candidate, reference): (usize, usize)| {
+        let paired: Paired = case.paired(candidate, reference);
+        let launches = launch_values(&paired).ok()?;
+        let confidence = plan.design.confidence_at(launches.len());
+        let estimate = estimate(&paired, confidence).ok()?;
+        let detection = Detection::new(0.0, (1.0 - confidence) / 2.0);
+        Some(ComparisonRecord {
+            candidate: case_plan.sides[candidate].benchmark.clone(),
+            reference: case_plan.sides[reference].benchmark.clone(),
+            metric: standard::harness_metrics().remove(0).id,
+            smallest_detectable: estimate.sd.and_then(|sd| detection.mde(sd, launches.len())),
+            estimate,
+            launches,
+        })
+    };
+    case_plan.comparisons().filter(|(c, r)| measured(c) && measured(r)).filter_map(comparison).collect()
+}

@@ -1,0 +1,65 @@
+//! The conditions that worker processes run under.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::protocol::HelloReply;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Conditions of worker processes: what the worker said of itself and what the harness knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Position of the worker.
+    pub worker: usize,
+    /// SHA-256 over the files that its command names.
+    pub worker_digest: Option<String>,
+    /// Name and version of the program.
+    pub program: String,
+    /// Version of the protocol.
+    pub protocol: u32,
+    /// Name and version of each meter.
+    pub meters: BTreeMap<String, u32>,
+    /// Smallest step of its clock in ns.
+    pub clock_resolution_ns: Option<u64>,
+    /// What it said of itself: compiler, flags, versions.
+    pub facts: BTreeMap<String, String>,
+    /// Environment variables that set thread counts, where they are set.
+    pub threads: BTreeMap<String, String>,
+}
+
+/// Variables that decide how many threads numerical libraries use. A peer timed with its default threads on a busy
+/// machine can look ten times slower than it is.
+const THREAD_VARIABLES: [&str; 6] = [
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "LP_NUM_THREADS",
+];
+
+/// The thread settings that workers inherit.
+pub fn harness_facts() -> BTreeMap<String, String> {
+    let set = |name: &&str| Some(((*name).to_owned(), perfharness_platform::env::var(name)?));
+    THREAD_VARIABLES.iter().filter_map(set).collect()
+}
+
+impl Environment {
+    pub(super) fn new(
+        worker: usize,
+        digest: Option<&String>,
+        hello: &HelloReply,
+        threads: &BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            worker,
+            worker_digest: digest.cloned(),
+            program: hello.worker.clone(),
+            protocol: hello.protocol,
+            meters: hello.meters.clone(),
+            clock_resolution_ns: hello.clock_resolution_ns,
+            facts: hello.facts.clone(),
+            threads: threads.clone(),
+        }
+    }
+}

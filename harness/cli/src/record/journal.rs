@@ -1,0 +1,180 @@
+//! The write-ahead file of a run: a header, then one event a line. What is in it survives the harness.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Event;
+use crate::plan::Plan;
+use crate::request::RunRequest;
+
+/// Version of the journal's format; a journal of another version is not continued.
+///
+/// Changes: 1, the first.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// What a journal begins with: enough to go on, or to refuse to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalHeader {
+    /// Version of the format.
+    pub journal: u32,
+    /// Id of the run.
+    pub run: String,
+    /// When the run began, RFC 3339.
+    pub started: String,
+    /// What the user asked for.
+    pub request: RunRequest,
+    /// What followed from it.
+    pub plan: Plan,
+    /// Digests of the workers.
+    pub worker_digests: Vec<Option<String>>,
+    /// How often the run was continued.
+    pub resumed: u32,
+}
+
+/// Why a journal could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// There is none.
+    #[error("there is no unfinished run at {}; start one without --resume", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// It cannot be read or written.
+    #[error("the journal {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is damaged, or of another version.
+    #[error("the journal {} cannot be continued: {what}; delete it or start without --resume", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Path of the journal of a record.
+    pub fn path_for(record: &Path) -> PathBuf {
+        record.with_extension("journal.jsonl")
+    }
+
+    /// Starts a journal. One that is in the way, of a run that was never finished, is kept under another name.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path, header: &JournalHeader) -> Result<Self, JournalError> {
+        let io = |source| JournalError::Io { path: path.into(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(io)?;
+        }
+        if path.exists() {
+            std::fs::rename(path, path.with_extension(format!("before-{}", header.run))).map_err(io)?;
+        }
+        let mut journal = Self { path: path.into(), file: File::create(path).map_err(io)? };
+        journal.line(header)?;
+        Ok(journal)
+    }
+
+    /// Goes on writing behind `length` bytes; what a killed harness left of a last line is cut away.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn append(path: &Path, length: u64) -> Result<Self, JournalError> {
+        let io = |source| JournalError::Io { path: path.into(), source };
+        let mut file = File::options().write(true).open(path).map_err(io)?;
+        file.set_len(length).map_err(io)?;
+        io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(io)?;
+        Ok(Self { path: path.into(), file })
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn event(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.line(event)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), JournalError> {
+        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let mut line = serde_json::to_vec(value).map_err(|e| io(e.into()))?;
+        line.push(b'\n');
+        // One write for each line: a killed harness leaves at most the last one incomplete.
+        self.file.write_all(&line).map_err(io)
+    }
+
+    /// Removes the journal of a run whose record is written.
+    pub fn remove(self) {
+        drop(self.file);
+        // A journal that stays behind does no harm: the next run moves it aside.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A journal that was read back.
+#[derive(Debug)]
+pub struct Replay {
+    /// Its header.
+    pub header: JournalHeader,
+    /// Its events.
+    pub events: Vec<Event>,
+    /// Bytes of complete lines.
+    pub length: u64,
+}
+
+/// Reads a journal; an incomplete last line is left out.
+///
+/// # Errors
+/// When there is none, or it is damaged or of another version.
+pub fn replay(path: &Path) -> Result<Replay, JournalError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(JournalError::Missing { path: path.into() });
+        }
+        Err(source) => return Err(JournalError::Io { path: path.into(), source }),
+    };
+    let unusable = |what: String| JournalError::Unusable { path: path.into(), what };
+    let mut reader = BufReader::new(file);
+    let mut header: Option<JournalHeader> = None;
+    let (mut events, mut length, mut line) = (Vec::new(), 0, Vec::new());
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line);
+        let read = read.map_err(|source| JournalError::Io { path: path.into(), source })?;
+        if read == 0 || !line.ends_with(b"\n") {
+            break;
+        }
+        if header.is_none() {
+            let value: serde_json::Value =
+                serde_json::from_slice(&line).map_err(|e| unusable(format!("its first line: {e}")))?;
+            if value.get("journal").and_then(serde_json::Value::as_u64) != Some(u64::from(JOURNAL_VERSION)) {
+                return Err(unusable("it was written by another version of perfharness".into()));
+            }
+            header = Some(serde_json::from_value(value).map_err(|e| unusable(format!("its first line: {e}")))?);
+        } else {
+            events.push(
+                serde_json::from_slice(&line).map_err(|e| unusable(format!("event {}: {e}", events.len() + 1)))?,
+            );
+        }
+        length += read as u64;
+    }
+    let header = header.ok_or_else(|| unusable("it is empty".into()))?;
+    Ok(Replay { header, events, length })
+}

@@ -1,0 +1,62 @@
+//! Which source code was measured.
+
+use std::process::{Command, Stdio};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// State of the repository that the run was started in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SourceState {
+    /// A git repository.
+    Git {
+        /// The commit that is checked out.
+        commit: String,
+        /// The branch, where one is checked out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        /// Whether tracked files differ from the commit.
+        dirty: bool,
+    },
+    /// There is none to be read.
+    Absent {
+        /// Why.
+        absent: String,
+    },
+}
+
+impl SourceState {
+    /// Asks git about the current folder.
+    pub fn read() -> Self {
+        let Some(commit) = git(&["rev-parse", "--verify", "HEAD"]) else {
+            let absent = match git(&["rev-parse", "--git-dir"]) {
+                Some(_) => "the repository has no commit yet",
+                None => "the current folder is in no git repository, or git is not installed",
+            };
+            return Self::Absent { absent: absent.into() };
+        };
+        Self::Git {
+            commit,
+            branch: git(&["symbolic-ref", "--quiet", "--short", "HEAD"]),
+            // Untracked files are not counted: a run writes some itself.
+            dirty: git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|out| !out.is_empty()),
+        }
+    }
+
+    /// Name of the folder below `reports/` for this state.
+    pub fn folder(&self) -> String {
+        match self {
+            Self::Git { commit, dirty, .. } => {
+                let short: String = commit.chars().take(12).collect();
+                if *dirty { format!("{short}-dirty") } else { short }
+            }
+            Self::Absent { .. } => "no-commit".into(),
+        }
+    }
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let out = Command::new("git").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}

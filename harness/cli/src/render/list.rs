@@ -1,0 +1,59 @@
+//! What the workers can do, as text.
+
+use std::fmt::Write as _;
+
+use perfharness_contract::{Effort, OutcomeKind, Role};
+
+use crate::plan::Catalog;
+
+/// Workloads, cases, variants and claims.
+pub fn render_list(catalog: &Catalog) -> String {
+    let mut text = String::new();
+    let bold = anstyle::Style::new().bold();
+    for entry in &catalog.entries {
+        let workload = &entry.definition;
+        let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, workload.summary);
+        for source in &workload.sources {
+            let _ = writeln!(text, "  source   {} {}", source.document, source.section);
+        }
+        for case in &workload.cases {
+            let efforts: Vec<&str> = case.efforts.iter().map(|e| Effort::as_str(*e)).collect();
+            let _ = writeln!(text, "  case     {:<14} {}", case.id, efforts.join(", "));
+        }
+        for variant in &workload.variants {
+            let role = match variant.role {
+                Role::Slow => "slow",
+                Role::Documented => "documented",
+                Role::Optimized => "optimized",
+                Role::Other => "other",
+            };
+            let _ = writeln!(text, "  variant  {:<14} {}", variant.id, variant.summary);
+            if role != variant.id.as_str() {
+                let _ = writeln!(text, "           {:<14} role {role}", "");
+            }
+            if !variant.needs.is_empty() {
+                let _ = writeln!(text, "           {:<14} needs {}", "", variant.needs.join(", "));
+            }
+            if let Some(caveat) = &variant.caveat {
+                let _ = writeln!(text, "           {:<14} {caveat}", "");
+            }
+        }
+        for special in &workload.benchmarks {
+            if let Some(reason) = &special.skip {
+                let _ = writeln!(text, "  skipped  {}/{}: {reason}", special.case, special.variant);
+            }
+            if special.expect != OutcomeKind::Ok {
+                let _ =
+                    writeln!(text, "  expected {}/{}: {}", special.case, special.variant, special.expect.as_str());
+            }
+        }
+        for claim in &workload.claims {
+            let _ = writeln!(text, "  claim    “{}” ({})", claim.statement, claim.source);
+        }
+    }
+    for worker in catalog.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
+        let reason = worker.outcome.reason.as_deref().unwrap_or("");
+        let _ = writeln!(text, "worker {} {}: {reason}", worker.command.name, worker.outcome.kind.as_str());
+    }
+    text
+}

@@ -1,0 +1,10 @@
+//! Results for people: text from records, nothing measured and nothing decided here.
+
+mod list;
+mod progress;
+mod table;
+pub mod units;
+
+pub use list::render_list;
+pub use progress::Progress;
+pub use table::{Layout, render_plan, render_record};

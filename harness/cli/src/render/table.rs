@@ -1,0 +1,458 @@
+//! The result of a run as text.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use perfharness_contract::protocol::Reading;
+use perfharness_contract::{MetricDef, OutcomeKind, Promise, WorkloadDef, standard};
+
+use super::units;
+use crate::measure::{CaseEnd, Pairing};
+use crate::plan::Plan;
+use crate::record::{
+    BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord,
+};
+
+/// How wide the text may be. Styles are always in it; who prints it takes them away where they are not wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns.
+    pub width: u16,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { width: 100 }
+    }
+}
+
+/// The width of a column of the metrics table.
+const METRIC_COLUMN: usize = 15;
+/// The width of its first column.
+const METRIC_TITLE: usize = 24;
+
+/// The whole result: cases, claims, and what to do next.
+pub fn render_record(record: &RunRecord, layout: Layout) -> String {
+    let mut text = String::new();
+    for case in &record.cases {
+        text.push_str(&render_case(record, case, layout));
+        text.push('\n');
+    }
+    text.push_str(&render_claims(record, layout));
+    text.push_str(&render_closing(record, layout));
+    text
+}
+
+fn table(layout: Layout) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(layout.width);
+    table.enforce_styling();
+    table
+}
+
+fn bold(text: impl ToString) -> Cell {
+    Cell::new(text).add_attribute(Attribute::Bold)
+}
+
+fn heading(text: &str) -> String {
+    let style = anstyle::Style::new().bold();
+    format!("{style}{text}{style:#}\n")
+}
+
+fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
+    let Some(workload) = record.workloads.iter().find(|w| w.id == case.workload) else { return String::new() };
+    let benchmarks: Vec<&BenchmarkRecord> =
+        record.benchmarks.iter().filter(|b| b.id.workload == case.workload && b.id.case == case.case).collect();
+    let mut text = heading(&case_title(workload, case));
+    for line in wrap(&case_facts(case), layout.width, 2) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let mut rows = table(layout);
+    rows.set_header(["variant", "outcome", "wall time", "speed-up"].map(bold));
+    for benchmark in &benchmarks {
+        rows.add_row([
+            Cell::new(&benchmark.id.variant),
+            outcome_cell(benchmark),
+            Cell::new(time_with_interval(benchmark.metrics.get(standard::WALL_TIME))),
+            Cell::new(speed_up(record, workload, benchmark)),
+        ]);
+    }
+    text.push_str(&trimmed(&rows));
+    for benchmark in &benchmarks {
+        text.push_str(&outcome_details(benchmark, layout));
+    }
+    text.push_str(&render_metrics(record, workload, &benchmarks, layout));
+    text
+}
+
+fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
+    let definition = workload.cases.iter().find(|c| c.id == case.case);
+    let params = definition.map(|c| {
+        let each = c.params.iter().map(|(key, value)| match value {
+            serde_json::Value::String(text) => format!("{key} {text}"),
+            other => format!("{key} {other}"),
+        });
+        each.collect::<Vec<_>>().join(", ")
+    });
+    let items = definition
+        .and_then(|c| c.items.as_ref())
+        .map(|items| format!("{} {} an iteration", units::count(items.count as f64), items.unit));
+    let facts: Vec<String> = [params, items].into_iter().flatten().filter(|t| !t.is_empty()).collect();
+    let suffix = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join("; ")) };
+    format!("{}/{}{suffix}", case.workload, case.case)
+}
+
+fn case_facts(case: &CaseRecord) -> String {
+    let launches = case.launches.len();
+    let end = match &case.end {
+        Some(CaseEnd::Precise { .. }) => "precise enough".to_owned(),
+        Some(CaseEnd::LastLook { .. }) => "all planned launches made".into(),
+        Some(CaseEnd::Budget { launches }) => {
+            let few = if *launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE { ", too few to decide" } else { "" };
+            format!("time budget spent{few}")
+        }
+        Some(CaseEnd::NothingLeft) => "no side left to measure".into(),
+        None => "cut off".into(),
+    };
+    let pairing = match case.pairing {
+        Some(Pairing::Pairwise) => "; too big to be alive together: measured in pairs with the reference",
+        Some(Pairing::Alternating) => "; too big to be alive in pairs: measured in turns",
+        Some(Pairing::Together) | None => "",
+    };
+    let dropped: u64 = case.dropped_blocks.values().sum();
+    let dropped = if dropped == 0 {
+        String::new()
+    } else {
+        let causes: Vec<String> = case.dropped_blocks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+        format!("; {dropped} of them dropped ({})", causes.join(", "))
+    };
+    format!(
+        "{launches} launches, {} blocks of two rounds{dropped}, {}; {end}{pairing}",
+        units::count(case.blocks as f64),
+        units::duration(case.seconds * 1e9)
+    )
+}
+
+fn outcome_cell(benchmark: &BenchmarkRecord) -> Cell {
+    let kind = benchmark.outcome.kind;
+    let expected = benchmark.succeeded() && kind != OutcomeKind::Ok;
+    let word = if expected { format!("{} (expected)", kind.as_str()) } else { kind.as_str().to_owned() };
+    let cell = Cell::new(word);
+    match kind {
+        _ if benchmark.succeeded() => cell.fg(Color::Green),
+        OutcomeKind::Skipped | OutcomeKind::NotRun => cell.fg(Color::Yellow),
+        OutcomeKind::Ok
+        | OutcomeKind::WrongResult
+        | OutcomeKind::OutOfMemory
+        | OutcomeKind::Crashed
+        | OutcomeKind::TimedOut => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+    }
+}
+
+/// Why a benchmark has no figures, below the table: reasons are too long for a cell.
+fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(reason) = &benchmark.outcome.reason {
+        let line = format!("{} {}: {reason}", benchmark.id.variant, benchmark.outcome.kind.as_str());
+        for line in wrap(&line, layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    for line in benchmark.outcome.stderr.iter().rev().take(5).rev() {
+        let cut: String = line.chars().take(layout.width as usize - 6).collect();
+        let _ = writeln!(text, "    | {cut}");
+    }
+    for note in benchmark.check.iter().flat_map(|c| &c.notes) {
+        for line in wrap(&format!("{}: {note}", benchmark.id.variant), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn time_with_interval(metric: Option<&MetricRecord>) -> String {
+    let Some(metric) = metric else { return "-".into() };
+    let Reading::Value(value) = &metric.value else { return "not measured".into() };
+    let center = units::value(&metric.unit, value.0);
+    match metric.interval {
+        Some(interval) => {
+            let half = (interval.upper - interval.lower) / 2.0 / value.0;
+            format!("{center} ± {}", units::percent(half))
+        }
+        None => format!("{center} (too few launches for an interval)"),
+    }
+}
+
+fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> String {
+    if let Some(comparison) = record.comparisons.iter().find(|c| c.candidate == benchmark.id) {
+        let (factor, interval) = comparison.speed_up();
+        let over = &comparison.reference.variant;
+        return match interval {
+            Some(i) => format!(
+                "{} over {over}  [{}, {}]",
+                units::factor(factor),
+                units::digits(i.lower),
+                units::digits(i.upper)
+            ),
+            None => format!("{} over {over}", units::factor(factor)),
+        };
+    }
+    if benchmark.outcome.kind != OutcomeKind::Ok {
+        return "-".into();
+    }
+    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
+    match variant.and_then(|v| workload.reference_of(v)) {
+        None => "reference".into(),
+        Some(reference) => format!("no figures of {reference}"),
+    }
+}
+
+/// Metrics that say something: measured for at least one variant, and not zero for all of them.
+fn render_metrics(
+    record: &RunRecord,
+    workload: &WorkloadDef,
+    benchmarks: &[&BenchmarkRecord],
+    layout: Layout,
+) -> String {
+    let measured: Vec<&&BenchmarkRecord> = benchmarks.iter().filter(|b| !b.metrics.is_empty()).collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let all: Vec<&MetricDef> = record.metrics.iter().chain(&workload.metrics).collect();
+    let value = |b: &BenchmarkRecord, id: &str| b.metrics.get(id).and_then(|m| m.value.value());
+    let says_something = |id: &str| measured.iter().any(|b| value(b, id).is_some_and(|v| v != 0.0));
+    let rows: Vec<(String, &str)> = all
+        .iter()
+        .filter(|m| m.id != standard::WALL_TIME && says_something(m.id.as_str()))
+        .map(|m| (m.label().to_owned(), m.id.as_str()))
+        .chain(says_something("rate").then(|| ("rate".to_owned(), "rate")))
+        .collect();
+    let columns = ((layout.width as usize).saturating_sub(METRIC_TITLE) / METRIC_COLUMN).max(1);
+    let mut text = String::new();
+    for group in measured.chunks(columns) {
+        let mut out = table(layout);
+        let names = group.iter().map(|b| bold(&b.id.variant).set_alignment(CellAlignment::Right));
+        out.set_header([bold("per iteration")].into_iter().chain(names));
+        for (label, id) in &rows {
+            let cells = group.iter().map(|b| metric_cell(b.metrics.get(*id)));
+            out.add_row([Cell::new(label)].into_iter().chain(cells));
+        }
+        text.push_str(&trimmed(&out));
+    }
+    let absent: Vec<(String, &str)> = all
+        .iter()
+        .filter_map(|m| match &measured.iter().find_map(|b| b.metrics.get(m.id.as_str()))?.value {
+            Reading::Absent { absent } => Some((m.label().to_owned(), absent.as_str())),
+            Reading::Value(_) => None,
+        })
+        .collect();
+    for (label, reason) in absent {
+        for line in wrap(&format!("{label} not measured: {reason}"), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    let demoted: Vec<String> = all
+        .iter()
+        .filter(|m| measured.iter().any(|b| b.metrics.get(m.id.as_str()).is_some_and(|r| r.demoted)))
+        .map(|m| m.label().to_owned())
+        .collect();
+    if !demoted.is_empty() {
+        let line = format!("~ differed between launches although it should be exact: {}", demoted.join(", "));
+        for line in wrap(&line, layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn metric_cell(metric: Option<&MetricRecord>) -> Cell {
+    let text = match metric {
+        None => "-".to_owned(),
+        Some(metric) => match &metric.value {
+            Reading::Value(value) => {
+                let shown = units::value(&metric.unit, value.0);
+                if metric.demoted { format!("~{shown}") } else { shown }
+            }
+            Reading::Absent { .. } => "-".into(),
+        },
+    };
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn render_claims(record: &RunRecord, layout: Layout) -> String {
+    if record.claims.is_empty() {
+        return String::new();
+    }
+    let mut text = heading("claims");
+    for claim in &record.claims {
+        let Some(workload) = record.workloads.iter().find(|w| w.id == claim.workload) else { continue };
+        let Some(definition) = workload.claims.iter().find(|c| c.id == claim.claim) else { continue };
+        let (word, color) = match claim.status {
+            ClaimStatus::Met => ("met", anstyle::AnsiColor::Green),
+            ClaimStatus::NotMet => ("not met", anstyle::AnsiColor::Red),
+            ClaimStatus::Undecided => ("undecided", anstyle::AnsiColor::Yellow),
+            ClaimStatus::NotMeasurable => ("not measurable", anstyle::AnsiColor::Yellow),
+        };
+        let place = claim.case.as_ref().map_or_else(|| claim.workload.to_string(), |case| format!("{}/{case}", claim.workload));
+        for line in wrap(&format!("{place}: “{}” ({})", definition.statement, definition.source), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+        let style = color.on_default();
+        let detail = claim_detail(claim, record, workload);
+        let body = wrap(&format!("{word}{detail}"), layout.width, 6).join("\n    ");
+        let _ = writeln!(text, "    {style}{word}{style:#}{}", body.strip_prefix(word).unwrap_or(&body));
+        if let Some(note) = &definition.note {
+            for line in wrap(note, layout.width, 6) {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn claim_detail(claim: &ClaimRecord, record: &RunRecord, workload: &WorkloadDef) -> String {
+    let definition = workload.claims.iter().find(|c| c.id == claim.claim);
+    let metric = definition.map_or("", |d| d.metric.as_str());
+    let metrics = record.metrics.iter().chain(&workload.metrics);
+    let metric = metrics.into_iter().find(|m| m.id == metric);
+    let unit = metric.map_or("", |m| m.unit.as_str());
+    let show = |value: f64| match claim.promise {
+        Promise::Factor { .. } => units::factor(value),
+        Promise::Reduction { .. } => units::percent(value),
+        Promise::Saving { .. } => units::value(unit, value),
+        Promise::NotMeasurable { .. } => String::new(),
+    };
+    let mut detail = String::new();
+    if let Some(measured) = claim.measured {
+        let what = match (&claim.promise, metric.map(MetricDef::label)) {
+            (Promise::Reduction { .. }, Some(label)) => format!("less {label}"),
+            (Promise::Saving { .. }, Some(label)) => format!("{label} saved"),
+            (_, Some(label)) => format!("in {label}"),
+            (_, None) => String::new(),
+        };
+        let _ = write!(detail, ": {} {what}", show(measured.0));
+        if let Some(interval) = claim.interval {
+            let _ = write!(detail, " [{}, {}]", show(interval.lower), show(interval.upper));
+        }
+        if let Some(d) = definition {
+            let _ = write!(detail, ", {} against {}", d.candidate, d.reference);
+        }
+        let promised = match claim.promise {
+            Promise::Factor { at_least, .. }
+            | Promise::Reduction { at_least, .. }
+            | Promise::Saving { at_least, .. } => Some(at_least),
+            Promise::NotMeasurable { .. } => None,
+        };
+        if let Some(promised) = promised {
+            let _ = write!(detail, "; promised {}", show(promised));
+        }
+    }
+    if let Some(reason) = &claim.reason {
+        let _ = write!(detail, "{} {reason}", if detail.is_empty() { ":" } else { ";" });
+    }
+    detail
+}
+
+fn render_closing(record: &RunRecord, layout: Layout) -> String {
+    let mut lines = Vec::new();
+    for worker in record.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
+        let reason = worker.outcome.reason.as_deref().unwrap_or("");
+        lines.push(format!("worker {} {}: {reason}", worker.name, worker.outcome.kind.as_str()));
+    }
+    if let Some(share) = record.run.time.outside_share {
+        let time = record.run.time;
+        lines.push(format!(
+            "measured for {} on {}; {} of it outside of timed samples (processes, inputs, checks, warm-up, lead-in)",
+            units::duration(time.launches_s * 1e9),
+            record.machine.class,
+            units::percent(share)
+        ));
+    }
+    lines.extend(open_questions(record));
+    let mut text = String::new();
+    for line in lines {
+        for line in wrap(&line, layout.width, 2) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// What the run left open, and what to do about it.
+fn open_questions(record: &RunRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    let failed: Vec<String> =
+        record.benchmarks.iter().filter(|b| failed(b)).map(|b| b.id.to_string()).collect();
+    if !failed.is_empty() {
+        lines.push(format!("failed: {}", failed.join(", ")));
+    }
+    let open = record.comparisons.iter().filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
+    let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
+    if !open.is_empty() {
+        lines.push(format!(
+            "too few launches to decide: {}; give more time with --time-budget, or measure fewer benchmarks at once",
+            open.join(", ")
+        ));
+    }
+    let undecided = record.claims.iter().filter(|c| c.status == ClaimStatus::Undecided).count();
+    if undecided > 0 {
+        lines.push(format!("{undecided} claim(s) undecided: measure again with a greater --effort"));
+    }
+    if record.run.ended == RunEnd::Interrupted {
+        lines.push("the run was cut off; go on with `perfharness run --resume`".into());
+    }
+    lines
+}
+
+/// Whether a benchmark ended in a way that fails a run.
+fn failed(benchmark: &BenchmarkRecord) -> bool {
+    !benchmark.succeeded() && !matches!(benchmark.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun)
+}
+
+/// What would be measured.
+pub fn render_plan(plan: &Plan) -> String {
+    let mut text = String::new();
+    for case in &plan.cases {
+        for side in &case.sides {
+            let _ = match &side.skip {
+                Some(reason) => writeln!(text, "{}  skipped: {reason}", side.benchmark),
+                None => writeln!(text, "{}", side.benchmark),
+            };
+        }
+    }
+    let _ = writeln!(
+        text,
+        "{} benchmarks in {} cases, effort {}, at most about {}",
+        plan.measured(),
+        plan.cases.len(),
+        plan.effort.as_str(),
+        units::duration(plan.budget.as_nanos() as f64)
+    );
+    text
+}
+
+/// The table without the spaces that padding leaves at the ends of its lines.
+fn trimmed(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Breaks a text into lines that leave `indent` columns free; lines after the first are indented by two.
+fn wrap(text: &str, width: u16, indent: usize) -> Vec<String> {
+    let room = (width as usize).saturating_sub(indent).max(20);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(std::mem::replace(&mut line, "  ".into()));
+            line.push_str(word);
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}

@@ -1,0 +1,20 @@
+//! Inputs as a function of the round.
+
+use rand_pcg::Pcg64Mcg;
+use sha2::{Digest as _, Sha256};
+
+/// The generator for the inputs of a round: a fixed algorithm (PCG XSL 128/64, multiplicative) seeded from a
+/// digest of its arguments, so that the same round has the same input on every machine, in every process, for
+/// every variant.
+///
+/// `stream` tells apart what is drawn for the same round, e.g. `"weights"` and `"images"`.
+pub fn input_rng(seed: u64, stream: &str, round: u64) -> Pcg64Mcg {
+    let mut hash = Sha256::new();
+    hash.update(seed.to_le_bytes());
+    hash.update(round.to_le_bytes());
+    hash.update(stream.as_bytes());
+    let digest = hash.finalize();
+    let mut state = [0; 16];
+    state.copy_from_slice(&digest[..16]);
+    Pcg64Mcg::new(u128::from_le_bytes(state))
+}

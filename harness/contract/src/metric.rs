@@ -1,0 +1,188 @@
+//! What can be measured: metrics by string id, an open set.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Name;
+
+/// How noisy a metric is and how it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MetricKind {
+    /// The same in every run of the same code: counts and bytes.
+    Exact,
+    /// Memory peaks and the like: little noise.
+    Size,
+    /// Durations: real noise.
+    Time,
+    /// Computed from other metrics.
+    Derived,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Less is better.
+    #[default]
+    Lower,
+    /// More is better.
+    Higher,
+    /// Neither; shown, never judged.
+    Neutral,
+}
+
+/// What one value of the metric covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Adds up over the iterations of a sample; a worker reports the sum, the harness divides by the iterations.
+    #[default]
+    Iteration,
+    /// Holds for the sample as a whole, such as a peak.
+    Sample,
+    /// Can only be told once for a whole launch, such as the peak of a process that cannot be reset.
+    Launch,
+}
+
+/// Where figures of the metric may be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Portability {
+    /// The same on every machine, such as a count of writes.
+    Portable,
+    /// Only within one machine class.
+    #[default]
+    MachineClass,
+}
+
+/// Definition of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricDef {
+    /// Stable id, e.g. `file-writes`.
+    pub id: Name,
+    /// Short title for tables, e.g. `file writes`; the id when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// `ns`, `bytes`, or `count` for plain numbers; any other text is shown as it is.
+    pub unit: String,
+    /// How it is compared.
+    pub kind: MetricKind,
+    /// Which way is better.
+    #[serde(default)]
+    pub direction: Direction,
+    /// What one value covers.
+    #[serde(default)]
+    pub scope: Scope,
+    /// Where it may be compared.
+    #[serde(default)]
+    pub portability: Portability,
+    /// A work counter: it says how much was done, and must be equal for all variants of a case.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub work: bool,
+    /// Version of the way it is metered; figures of different versions are never compared.
+    #[serde(default = "one")]
+    pub version: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl MetricDef {
+    fn new(id: &str, title: &str, unit: &str, kind: MetricKind) -> Self {
+        #[expect(clippy::expect_used, reason = "metric ids are literals of the workload; a bad one is a bug to see at once")]
+        let id = Name::new(id).expect("a metric id that is a valid name");
+        Self {
+            id,
+            title: title.into(),
+            unit: unit.into(),
+            kind,
+            direction: Direction::Lower,
+            scope: Scope::Iteration,
+            portability: Portability::MachineClass,
+            work: false,
+            version: 1,
+        }
+    }
+
+    /// An exact, portable count for each iteration; lower is better.
+    pub fn count(id: &str, title: &str) -> Self {
+        Self { portability: Portability::Portable, ..Self::new(id, title, "count", MetricKind::Exact) }
+    }
+
+    /// An exact, portable number of bytes for each iteration; lower is better.
+    pub fn bytes(id: &str, title: &str) -> Self {
+        Self { unit: "bytes".into(), ..Self::count(id, title) }
+    }
+
+    /// A work counter: an exact count for each iteration that must be equal for all variants of a case.
+    pub fn work(id: &str, title: &str) -> Self {
+        Self { work: true, direction: Direction::Neutral, ..Self::count(id, title) }
+    }
+
+    /// A memory peak over a sample, in bytes; lower is better.
+    pub fn peak_bytes(id: &str, title: &str) -> Self {
+        Self { scope: Scope::Sample, ..Self::new(id, title, "bytes", MetricKind::Size) }
+    }
+
+    /// A duration in ns for each iteration; lower is better.
+    pub fn time(id: &str, title: &str) -> Self {
+        Self::new(id, title, "ns", MetricKind::Time)
+    }
+
+    /// The title, or the id where there is none.
+    pub fn label(&self) -> &str {
+        if self.title.is_empty() { self.id.as_str() } else { &self.title }
+    }
+}
+
+/// Ids and definitions of the metrics that the harness and the Rust worker measure themselves.
+pub mod standard {
+    use super::{MetricDef, MetricKind, Portability, Scope};
+
+    /// Wall-clock time of an iteration; from timed samples.
+    pub const WALL_TIME: &str = "wall-time";
+    /// CPU time of the worker process over an iteration, all threads; from timed samples.
+    pub const CPU_TIME: &str = "cpu-time";
+    /// Peak resident set size of the worker process over a launch.
+    pub const PEAK_RSS: &str = "peak-rss";
+    /// Calls of the allocator (allocate, zeroed and grow) in an iteration; from metered samples.
+    pub const HEAP_ALLOCATIONS: &str = "heap-allocations";
+    /// Bytes asked from the allocator in an iteration.
+    pub const HEAP_BYTES: &str = "heap-bytes";
+    /// Highest growth of the live heap over its level at the start of the sample.
+    pub const HEAP_PEAK: &str = "heap-peak";
+
+    /// Metrics that the harness measures for every benchmark of every worker.
+    pub fn harness_metrics() -> Vec<MetricDef> {
+        vec![
+            MetricDef::time(WALL_TIME, "wall time"),
+            MetricDef::time(CPU_TIME, "CPU time"),
+            MetricDef {
+                scope: Scope::Launch,
+                ..MetricDef::new(PEAK_RSS, "peak resident set", "bytes", MetricKind::Size)
+            },
+        ]
+    }
+
+    /// Metrics of the counting allocator. Exact, but bound to the machine class: the standard library and
+    /// allocating code may differ between systems.
+    pub fn heap_metrics() -> Vec<MetricDef> {
+        let bound = |metric: MetricDef| MetricDef { portability: Portability::MachineClass, ..metric };
+        vec![
+            bound(MetricDef::count(HEAP_ALLOCATIONS, "heap allocations")),
+            bound(MetricDef::bytes(HEAP_BYTES, "heap bytes allocated")),
+            bound(MetricDef::peak_bytes(HEAP_PEAK, "heap peak growth")),
+        ]
+    }
+}

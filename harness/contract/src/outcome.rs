@@ -1,0 +1,39 @@
+//! How a benchmark can end.
+
+use serde::{Deserialize, Serialize};
+
+/// How the measuring of one benchmark ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeKind {
+    /// Measured, and every check passed.
+    Ok,
+    /// A check failed; times of a wrong variant are not reported.
+    WrongResult,
+    /// It ran out of memory, or passed the limit that it was given.
+    OutOfMemory,
+    /// The worker process died, reported an error, or broke the protocol.
+    Crashed,
+    /// A request was not answered within its deadline.
+    TimedOut,
+    /// It cannot run here, or is declared not to; the reason is given.
+    Skipped,
+    /// The run ended before its turn.
+    NotRun,
+}
+
+impl OutcomeKind {
+    /// The word that users see and that JSON carries.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::WrongResult => "wrong-result",
+            Self::OutOfMemory => "out-of-memory",
+            Self::Crashed => "crashed",
+            Self::TimedOut => "timed-out",
+            Self::Skipped => "skipped",
+            Self::NotRun => "not-run",
+        }
+    }
+}

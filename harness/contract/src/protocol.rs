@@ -1,0 +1,333 @@
+//! The worker protocol: JSON Lines over stdin and stdout, version 1.
+//!
+//! A frame is one line holding one JSON object whose first key is `perfharness`, the version of the framing.
+//! `docs/protocol.md` describes every message for authors in other languages; these types are its Rust form.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BenchmarkId, Check, Number, WorkloadDef};
+
+/// The version of framing and messages that this crate speaks.
+///
+/// Changes: 1, the first.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// How every frame begins. A worker's line may hold text before it (somebody else's unfinished print).
+pub const FRAME_START: &str = "{\"perfharness\":";
+
+/// A request on the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestFrame {
+    /// Version of the framing.
+    pub perfharness: u32,
+    /// Id that the answer repeats; grows by one from request to request.
+    pub id: u64,
+    /// When the harness gives up on an answer and ends the worker, in ms from sending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// What is asked.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// An answer on the wire: exactly one of `ok` and `error`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResponseFrame {
+    /// Version of the framing.
+    pub perfharness: u32,
+    /// The id of the request that this answers.
+    pub id: u64,
+    /// The answer to the request; its shape depends on the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<serde_json::Value>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<WireError>,
+}
+
+/// Why a request was not done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireError {
+    /// What kind of failure.
+    pub code: ErrorCode,
+    /// What happened, in words.
+    #[serde(default)]
+    pub message: String,
+}
+
+/// Kinds of failure that a worker can report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorCode {
+    /// None of the offered protocol versions is spoken.
+    UnsupportedProtocol,
+    /// The request's `op` or mode is not known or not supported.
+    Unsupported,
+    /// The request does not parse or names something unknown.
+    BadRequest,
+    /// The benchmark cannot run on this machine; becomes `skipped`.
+    Unavailable,
+    /// Memory ran out; becomes `out-of-memory`.
+    OutOfMemory,
+    /// Anything else that went wrong in the measured program; becomes `crashed`.
+    #[serde(other)]
+    Failed,
+}
+
+/// What the harness asks of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "kebab-case")]
+pub enum Request {
+    /// The first request: who speaks, and under which conditions.
+    Hello(Hello),
+    /// Asks for all workloads; answered by [`Description`].
+    Describe,
+    /// Makes one placement of a benchmark: fresh buffers, set up and ready; answered by [`Prepared`].
+    Prepare {
+        /// The benchmark.
+        benchmark: BenchmarkId,
+        /// Number of the placement within the launch.
+        placement: u32,
+    },
+    /// Checks the result; answered by [`CheckReply`].
+    Check {
+        /// The placement.
+        handle: u64,
+        /// The round whose input is meant.
+        round: u64,
+        /// The iteration within the round.
+        index: u64,
+        /// True: load the round, run iteration `index` once and check that. False: check what the last sample
+        /// left; `round` and `index` then name its last iteration.
+        fresh: bool,
+    },
+    /// Runs iterations; answered by [`SampleReply`].
+    Sample(SampleRequest),
+    /// Drops a placement; answered by an empty object.
+    Release {
+        /// The placement.
+        handle: u64,
+    },
+    /// The last request; answered by an empty object, after which the worker ends.
+    Finish,
+}
+
+impl Request {
+    /// The request's name on the wire.
+    pub fn op(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "hello",
+            Self::Describe => "describe",
+            Self::Prepare { .. } => "prepare",
+            Self::Check { .. } => "check",
+            Self::Sample(_) => "sample",
+            Self::Release { .. } => "release",
+            Self::Finish => "finish",
+        }
+    }
+}
+
+/// The handshake, harness to worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Protocol versions that the harness speaks.
+    pub protocols: Vec<u32>,
+    /// Name and version of the harness.
+    pub harness: String,
+    /// Seed of every input.
+    pub seed: u64,
+    /// The GPU to use: `auto`, `none`, or a part of an adapter's name.
+    pub device: String,
+    /// A folder for files, fresh and empty, removed by the harness when the launch ends.
+    pub scratch_dir: String,
+    /// What the worker may use; the harness ends it where it uses more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// The handshake, worker to harness.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HelloReply {
+    /// The version spoken from here on, one of those offered.
+    pub protocol: u32,
+    /// Name and version of the worker program.
+    #[serde(default)]
+    pub worker: String,
+    /// Modes that samples can be taken in.
+    #[serde(default = "timed_only")]
+    pub modes: Vec<Mode>,
+    /// Reading of the worker's monotonic clock in ns while it answers; places its samples on the harness's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ns: Option<u64>,
+    /// Smallest step of that clock in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_resolution_ns: Option<u64>,
+    /// Version of each meter; figures of different versions are never compared.
+    #[serde(default)]
+    pub meters: BTreeMap<String, u32>,
+    /// Facts about the program: compiler, flags, library versions, threads.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
+}
+
+fn timed_only() -> Vec<Mode> {
+    vec![Mode::Timed]
+}
+
+/// How a sample is taken; modes are never mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Clock only.
+    Timed,
+    /// Every meter on; the time is not used.
+    Metered,
+    /// Under a profiler; the time is not used.
+    Profiled,
+}
+
+/// Answer to `describe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// Everything that this worker can run.
+    pub workloads: Vec<WorkloadDef>,
+}
+
+/// Answer to `prepare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// Names the placement from here on.
+    pub handle: u64,
+}
+
+/// One stretch of iterations to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRequest {
+    /// The placement.
+    pub handle: u64,
+    /// Clock only, or meters on.
+    pub mode: Mode,
+    /// The round: the input is a function of it.
+    pub round: u64,
+    /// Index of the first iteration, lead-in included; iteration i of the sample uses input
+    /// (`round`, `offset + lead_in + i`).
+    pub offset: u64,
+    /// Iterations before the clock starts.
+    pub lead_in: u64,
+    /// Iterations under the clock.
+    pub iterations: u64,
+}
+
+impl SampleRequest {
+    /// Index of the last iteration: the one whose output is left.
+    pub fn last_index(&self) -> u64 {
+        (self.offset + self.lead_in + self.iterations).saturating_sub(1)
+    }
+}
+
+/// What a sample saw. Sums are over all its iterations.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct SampleReply {
+    /// Start on the worker's monotonic clock, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// Wall-clock time of all iterations, the closing fence included, in ns.
+    pub wall_ns: u64,
+    /// CPU time of the process over the same stretch, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
+    /// How often the scheduler took the CPU away over the same stretch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub involuntary_switches: Option<u64>,
+    /// Metric id to reading; in `timed` mode usually empty.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readings: BTreeMap<String, Reading>,
+}
+
+/// Answer to `check`.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct CheckReply {
+    /// What was found.
+    #[serde(flatten)]
+    pub check: Check,
+    /// Work counters of the one iteration of a fresh check.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readings: BTreeMap<String, Reading>,
+}
+
+/// A measured value, or a typed absence with its reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Reading {
+    /// What was measured, in the metric's unit.
+    Value(Number),
+    /// It cannot be measured here.
+    Absent {
+        /// Why.
+        absent: String,
+    },
+}
+
+impl Reading {
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Value(number) => Some(number.0),
+            Self::Absent { .. } => None,
+        }
+    }
+}
+
+impl From<u64> for Reading {
+    fn from(value: u64) -> Self {
+        Self::Value(Number(value as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_begins_with_its_mark_and_survives_the_wire() {
+        let frame = RequestFrame {
+            perfharness: PROTOCOL_VERSION,
+            id: 7,
+            deadline_ms: Some(1000),
+            request: Request::Sample(SampleRequest {
+                handle: 1,
+                mode: Mode::Timed,
+                round: u64::MAX,
+                offset: 0,
+                lead_in: 2,
+                iterations: 10,
+            }),
+        };
+        let line = serde_json::to_string(&frame).unwrap();
+        assert!(line.starts_with(FRAME_START), "{line}");
+        assert_eq!(serde_json::from_str::<RequestFrame>(&line).unwrap(), frame);
+        let finish = RequestFrame { perfharness: 1, id: 8, deadline_ms: None, request: Request::Finish };
+        let line = serde_json::to_string(&finish).unwrap();
+        assert_eq!(line, r#"{"perfharness":1,"id":8,"op":"finish"}"#);
+        assert_eq!(serde_json::from_str::<RequestFrame>(&line).unwrap(), finish);
+    }
+
+    #[test]
+    fn readings_are_values_or_absences_with_a_reason() {
+        let readings: BTreeMap<String, Reading> =
+            serde_json::from_str(r#"{"a":3,"b":"NaN","c":{"absent":"no counter"}}"#).unwrap();
+        assert_eq!(readings["a"], Reading::from(3));
+        assert!(readings["b"].value().unwrap().is_nan());
+        assert_eq!(readings["c"].value(), None);
+    }
+
+    #[test]
+    fn error_codes_of_later_versions_count_as_failures() {
+        let error: WireError = serde_json::from_str(r#"{"code":"exploded","message":"m"}"#).unwrap();
+        assert_eq!(error.code, ErrorCode::Failed);
+    }
+}

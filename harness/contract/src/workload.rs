@@ -1,0 +1,431 @@
+//! How a hot path is built: the author's side of the contract.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::meter::Counters;
+use crate::{
+    BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Items, Meter,
+    MetricDef, Name, OutcomeKind, Role, Source, VariantDef, WorkloadDef, standard,
+};
+
+/// Why a variant could not be prepared, run or checked.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// This machine lacks something; the benchmark is skipped with this reason.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Memory ran out.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// Anything else; the benchmark counts as crashed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::OutOfMemory => Self::OutOfMemory(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// One placement of one variant, set up and ready. What its constructor does is never timed.
+pub trait Measured {
+    /// Makes the inputs of `round` current. Never timed.
+    ///
+    /// The inputs must be a function of the seed, the round and the iteration's index, must differ from round to
+    /// round and from index to index, and must be equal for all variants ([`crate::input_rng`] helps). Otherwise
+    /// a variant that remembers results could not be told from a fast one.
+    ///
+    /// # Errors
+    /// When the inputs cannot be made.
+    fn load(&mut self, round: u64) -> Result<(), Failure>;
+
+    /// One iteration on input `index` of the current round: this is what is timed.
+    ///
+    /// # Errors
+    /// When the work cannot be done; the sample is then void.
+    fn run(&mut self, index: u64) -> Result<(), Failure>;
+
+    /// Waits until everything that `run` started is done. Called at the end of a sample, inside its time.
+    ///
+    /// # Errors
+    /// When something that `run` started failed.
+    fn fence(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Holds what the last iteration, `run(index)`, left against a float64 reference. Never timed.
+    ///
+    /// # Errors
+    /// When the output cannot be read; a wrong output is not an error but a [`Check`] that did not pass.
+    fn check(&mut self, index: u64) -> Result<Check, Failure>;
+}
+
+/// What a variant's constructor is given.
+pub struct Setup {
+    seed: u64,
+    device: String,
+    scratch: PathBuf,
+    metrics: Vec<Name>,
+    pub(crate) counters: RefCell<Counters>,
+    pub(crate) meters: RefCell<Vec<Box<dyn Meter>>>,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("seed", &self.seed).field("scratch", &self.scratch).finish_non_exhaustive()
+    }
+}
+
+impl Setup {
+    /// A setup outside a worker, as benches and tests need it.
+    pub fn new(seed: u64, device: impl Into<String>, scratch: impl Into<PathBuf>) -> Self {
+        Self {
+            seed,
+            device: device.into(),
+            scratch: scratch.into(),
+            metrics: Vec::new(),
+            counters: RefCell::default(),
+            meters: RefCell::default(),
+        }
+    }
+
+    /// Seed of every input.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The GPU that the user asked for: `auto`, `none`, or a part of an adapter's name.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// A folder for this placement's files. It exists, and is removed when the launch ends.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// A counter for one of the workload's metrics.
+    ///
+    /// # Panics
+    /// When the workload does not declare the metric: a bug to see at once.
+    pub fn counter(&self, metric: &str) -> Counter {
+        assert!(
+            self.metrics.is_empty() || self.metrics.iter().any(|m| *m == metric),
+            "the workload does not declare the metric `{metric}` that it counts"
+        );
+        self.counters.borrow_mut().counter(metric)
+    }
+
+    /// Attaches a meter that runs with every metered sample of this placement.
+    pub fn attach(&self, meter: Box<dyn Meter>) {
+        self.meters.borrow_mut().push(meter);
+    }
+}
+
+type Constructor<P> = Box<dyn Fn(&P, &Setup) -> Result<Box<dyn Measured>, Failure>>;
+
+/// One input size and its typed parameters.
+#[derive(Debug, Clone)]
+pub struct Case<P> {
+    id: Name,
+    params: P,
+    efforts: Vec<Effort>,
+    items: Option<Items>,
+}
+
+impl<P: Serialize> Case<P> {
+    /// A case that every effort measures.
+    ///
+    /// # Panics
+    /// When `id` is not a valid name.
+    pub fn new(id: &str, params: P) -> Self {
+        Self { id: literal(id), params, efforts: Effort::ALL.to_vec(), items: None }
+    }
+
+    /// Measures the case in these efforts only.
+    #[must_use]
+    pub fn efforts(mut self, efforts: &[Effort]) -> Self {
+        self.efforts = efforts.to_vec();
+        self
+    }
+
+    /// Says how many things one iteration handles.
+    #[must_use]
+    pub fn items(mut self, count: u64, unit: &str) -> Self {
+        self.items = Some(Items { count, unit: unit.into() });
+        self
+    }
+
+    fn definition(&self) -> CaseDef {
+        let params = match serde_json::to_value(&self.params) {
+            Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
+            Ok(serde_json::Value::Null) | Err(_) => std::collections::BTreeMap::new(),
+            Ok(value) => [("value".to_owned(), value)].into(),
+        };
+        CaseDef { id: self.id.clone(), params, efforts: self.efforts.clone(), items: self.items.clone() }
+    }
+}
+
+/// A hot path that this program can run: its definition, and constructors for every benchmark.
+pub struct Workload {
+    definition: WorkloadDef,
+    #[expect(clippy::type_complexity, reason = "the one place where cases and variants lose their types")]
+    construct: Box<dyn Fn(&Name, &Name, &Setup) -> Result<Box<dyn Measured>, Failure>>,
+}
+
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workload").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+impl Workload {
+    /// Starts a workload. `version` changes whenever an iteration does something else than before.
+    ///
+    /// # Panics
+    /// When `id` is not a valid name.
+    pub fn builder<P: Serialize + 'static>(id: &str, version: u32, summary: &str) -> WorkloadBuilder<P> {
+        WorkloadBuilder {
+            definition: WorkloadDef {
+                id: literal(id),
+                version,
+                summary: summary.into(),
+                sources: Vec::new(),
+                cases: Vec::new(),
+                variants: Vec::new(),
+                benchmarks: Vec::new(),
+                metrics: Vec::new(),
+                claims: Vec::new(),
+            },
+            cases: Vec::new(),
+            constructors: Vec::new(),
+        }
+    }
+
+    /// What `describe` answers.
+    pub fn definition(&self) -> &WorkloadDef {
+        &self.definition
+    }
+
+    /// Every benchmark that is not declared to be skipped.
+    pub fn benchmarks(&self) -> Vec<BenchmarkId> {
+        let all = |case: &CaseDef| {
+            let id = case.id.clone();
+            self.definition.variants.iter().map(move |v| (id.clone(), v.id.clone()))
+        };
+        self.definition
+            .cases
+            .iter()
+            .flat_map(all)
+            .filter(|(case, variant)| self.definition.benchmark(case, variant).skip.is_none())
+            .map(|(case, variant)| self.definition.benchmark_id(&case, &variant))
+            .collect()
+    }
+
+    /// Makes a setup for this workload, whose counters are checked against its metrics.
+    pub fn setup(&self, seed: u64, device: &str, scratch: impl Into<PathBuf>) -> Setup {
+        let metrics = self.definition.metrics.iter().map(|m| m.id.clone()).collect();
+        Setup { metrics, ..Setup::new(seed, device, scratch) }
+    }
+
+    /// Sets up one placement.
+    ///
+    /// # Errors
+    /// What the variant's constructor says; an unknown case or variant is `Failed`.
+    pub fn construct(&self, case: &Name, variant: &Name, setup: &Setup) -> Result<Box<dyn Measured>, Failure> {
+        (self.construct)(case, variant, setup)
+    }
+}
+
+/// Collects cases, variants, metrics and claims; `P` is the type of a case's parameters.
+pub struct WorkloadBuilder<P> {
+    definition: WorkloadDef,
+    cases: Vec<Case<P>>,
+    constructors: Vec<(Name, Constructor<P>)>,
+}
+
+impl<P> fmt::Debug for WorkloadBuilder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkloadBuilder").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+#[expect(clippy::expect_used, reason = "names of built-in workloads are literals; a bad one is a bug to see at once")]
+fn literal(text: &str) -> Name {
+    Name::new(text).expect("a valid name")
+}
+
+impl<P: Serialize + 'static> WorkloadBuilder<P> {
+    /// Names the document, and the section, that describes the hot path.
+    #[must_use]
+    pub fn source(mut self, document: &str, section: &str) -> Self {
+        self.definition.sources.push(Source { document: document.into(), section: section.into() });
+        self
+    }
+
+    /// Adds a case.
+    #[must_use]
+    pub fn case(mut self, case: Case<P>) -> Self {
+        self.definition.cases.push(case.definition());
+        self.cases.push(case);
+        self
+    }
+
+    /// Adds a variant with nothing special about it.
+    ///
+    /// # Panics
+    /// When `id` is not a valid name.
+    #[must_use]
+    pub fn variant<M: Measured + 'static>(
+        self,
+        id: &str,
+        role: Role,
+        summary: &str,
+        prepare: impl Fn(&P, &Setup) -> Result<M, Failure> + 'static,
+    ) -> Self {
+        let definition = VariantDef::new(id, role, summary);
+        self.variant_with(definition, prepare)
+    }
+
+    /// Adds a variant with its whole definition.
+    #[must_use]
+    pub fn variant_with<M: Measured + 'static>(
+        mut self,
+        definition: VariantDef,
+        prepare: impl Fn(&P, &Setup) -> Result<M, Failure> + 'static,
+    ) -> Self {
+        let boxed = move |params: &P, setup: &Setup| {
+            prepare(params, setup).map(|measured| Box::new(measured) as Box<dyn Measured>)
+        };
+        self.constructors.push((definition.id.clone(), Box::new(boxed)));
+        self.definition.variants.push(definition);
+        self
+    }
+
+    /// Adds a metric that the variants report.
+    #[must_use]
+    pub fn metric(mut self, metric: MetricDef) -> Self {
+        self.definition.metrics.push(metric);
+        self
+    }
+
+    /// Adds a statement to be judged.
+    #[must_use]
+    pub fn claim(mut self, claim: ClaimDef) -> Self {
+        self.definition.claims.push(claim);
+        self
+    }
+
+    /// Says that a combination is not to be run, and why.
+    ///
+    /// # Panics
+    /// When `case` or `variant` is not a valid name.
+    #[must_use]
+    pub fn skip(mut self, case: &str, variant: &str, reason: impl Into<String>) -> Self {
+        self.special(&literal(case), &literal(variant)).skip = Some(reason.into());
+        self
+    }
+
+    /// Says which outcome of a combination counts as success.
+    ///
+    /// # Panics
+    /// When `case` or `variant` is not a valid name.
+    #[must_use]
+    pub fn expect(mut self, case: &str, variant: &str, outcome: OutcomeKind) -> Self {
+        self.special(&literal(case), &literal(variant)).expect = outcome;
+        self
+    }
+
+    /// Declares the memory that one placement of a variant holds in each of the cases added so far.
+    ///
+    /// # Panics
+    /// When `variant` is not a valid name.
+    #[must_use]
+    pub fn memory(mut self, variant: &str, bytes: impl Fn(&P) -> u64) -> Self {
+        let variant = literal(variant);
+        let sizes: Vec<(Name, u64)> = self.cases.iter().map(|c| (c.id.clone(), bytes(&c.params))).collect();
+        for (case, bytes) in sizes {
+            self.special(&case, &variant).memory_bytes = Some(bytes);
+        }
+        self
+    }
+
+    fn special(&mut self, case: &Name, variant: &Name) -> &mut BenchmarkDef {
+        let list = &mut self.definition.benchmarks;
+        let at = list.iter().position(|b| b.case == *case && b.variant == *variant).unwrap_or_else(|| {
+            list.push(BenchmarkDef::new(case.clone(), variant.clone()));
+            list.len() - 1
+        });
+        &mut list[at]
+    }
+
+    /// Finishes the workload.
+    ///
+    /// # Panics
+    /// When the definition contradicts itself, e.g. by a name used twice: a bug to see at once.
+    pub fn build(mut self) -> Workload {
+        if CountingAllocator::installed() {
+            self.definition.metrics.extend(standard::heap_metrics());
+        }
+        let problems = self.definition.problems();
+        assert!(problems.is_empty(), "workload `{}`: {}", self.definition.id, problems.join("; "));
+        let Self { definition, cases, constructors } = self;
+        let construct = move |case: &Name, variant: &Name, setup: &Setup| {
+            let unknown = |what: &str, id: &Name| Failure::Failed(format!("there is no {what} `{id}`"));
+            let case = cases.iter().find(|c| c.id == *case).ok_or_else(|| unknown("case", case))?;
+            let (_, constructor) =
+                constructors.iter().find(|(id, _)| id == variant).ok_or_else(|| unknown("variant", variant))?;
+            constructor(&case.params, setup)
+        };
+        Workload { definition, construct: Box::new(construct) }
+    }
+}
+
+impl VariantDef {
+    /// A variant that needs nothing special.
+    ///
+    /// # Panics
+    /// When `id` is not a valid name.
+    pub fn new(id: &str, role: Role, summary: &str) -> Self {
+        Self {
+            id: literal(id),
+            role,
+            summary: summary.into(),
+            reference: None,
+            needs: Vec::new(),
+            caveat: None,
+        }
+    }
+
+    /// Says what a user should know before choosing it.
+    #[must_use]
+    pub fn caveat(mut self, caveat: &str) -> Self {
+        self.caveat = Some(caveat.into());
+        self
+    }
+
+    /// Says what it needs of the machine.
+    #[must_use]
+    pub fn needs(mut self, need: &str) -> Self {
+        self.needs.push(need.into());
+        self
+    }
+
+    /// Says which variant it is compared with.
+    ///
+    /// # Panics
+    /// When `variant` is not a valid name.
+    #[must_use]
+    pub fn reference(mut self, variant: &str) -> Self {
+        self.reference = Some(literal(variant));
+        self
+    }
+}

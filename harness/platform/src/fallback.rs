@@ -1,0 +1,58 @@
+//! Other Unix systems: what POSIX offers, and typed absences for the rest.
+
+use std::process::Child;
+
+pub(crate) use crate::unix::{
+    detach_from_terminal, exit_of, kill_tree, self_usage, sync_directory, take_stdout,
+};
+
+use crate::ProcessUsage;
+use crate::unix::clock_ns;
+
+pub(crate) fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
+}
+
+pub(crate) fn awake_ns() -> Option<u64> {
+    None
+}
+
+pub(crate) fn awake_and_suspended_ns() -> Option<u64> {
+    None
+}
+
+pub(crate) fn process_usage(_child: &Child) -> ProcessUsage {
+    ProcessUsage::default()
+}
+
+pub(crate) fn self_peak_rss_bytes() -> Option<u64> {
+    None
+}
+
+pub(crate) fn steal_ns() -> Option<u64> {
+    None
+}
+
+pub(crate) fn throttle_events() -> Option<u64> {
+    None
+}
+
+pub(crate) fn governor() -> Option<String> {
+    None
+}
+
+pub(crate) fn turbo() -> Option<bool> {
+    None
+}
+
+pub(crate) fn cpu_frequency_hz() -> Option<u64> {
+    None
+}
+
+pub(crate) fn aslr() -> Option<bool> {
+    None
+}
+
+pub(crate) fn limit_memory(_child: &Child, _bytes: u64) -> bool {
+    false
+}

@@ -1,0 +1,135 @@
+//! What Linux, macOS and other Unix systems have in common.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use crate::{Exit, SelfUsage};
+
+/// A clock's reading in nanoseconds.
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for a write of a timespec.
+    let rc = unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) };
+    if rc != 0 {
+        return None;
+    }
+    // SAFETY: clock_gettime succeeded and so has filled it in.
+    let time = unsafe { time.assume_init() };
+    let (seconds, nanoseconds) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
+}
+
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn self_usage() -> SelfUsage {
+    let cpu_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the pointer is valid for a write of a rusage.
+    let rc = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    if rc != 0 {
+        return SelfUsage { cpu_ns, ..SelfUsage::default() };
+    }
+    // SAFETY: getrusage succeeded and so has filled it in.
+    let usage = unsafe { usage.assume_init() };
+    SelfUsage {
+        cpu_ns,
+        involuntary_switches: u64::try_from(usage.ru_nivcsw).ok(),
+        major_faults: u64::try_from(usage.ru_majflt).ok(),
+    }
+}
+
+#[expect(unsafe_code, reason = "system calls that std does not offer")]
+pub(crate) fn take_stdout() -> io::Result<File> {
+    io::stdout().flush()?;
+    // SAFETY: a null pointer asks for all output streams of the C library.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    let real = io::stdout().as_fd().try_clone_to_owned()?;
+    // SAFETY: both numbers are the standard ones, which nothing in this process owns and closes.
+    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(File::from(real))
+}
+
+pub(crate) fn detach_from_terminal(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// The id of a child that nobody has waited for yet. As long as that holds, no other process gets this id.
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
+    let id = child.id();
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: the pointer is valid for a write of a siginfo_t; WNOWAIT leaves the child to be waited for by its owner.
+    let rc = unsafe {
+        libc::waitid(
+            libc::P_PID,
+            libc::id_t::from(id),
+            info.as_mut_ptr(),
+            libc::WEXITED | libc::WNOHANG | libc::WNOWAIT,
+        )
+    };
+    if rc == 0 { libc::pid_t::try_from(id).ok() } else { None }
+}
+
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {
+    if let Some(id) = unreaped(child) {
+        // A group with the child's id is the child's own; where it leads none there is none, and this does nothing.
+        // SAFETY: no memory is involved.
+        unsafe { libc::kill(-id, libc::SIGKILL) };
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(())
+}
+
+pub(crate) fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(number)) => Exit::Signal { number, name: signal_name(number) },
+        (None, None) => Exit::Code(status.into_raw()),
+    }
+}
+
+/// The names of the signals that end a process.
+fn signal_name(number: i32) -> Option<&'static str> {
+    Some(match number {
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGILL => "SIGILL",
+        libc::SIGINT => "SIGINT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGPROF => "SIGPROF",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGSYS => "SIGSYS",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGVTALRM => "SIGVTALRM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        _ => return None,
+    })
+}
+
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        // EINVAL, ENOTSUP: this file system cannot flush a directory, and no retry would help.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        result => result,
+    }
+}

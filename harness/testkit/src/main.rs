@@ -1,0 +1,41 @@
+//! A worker for tests: `perfharness-test-worker [good|bad|RAW]`, where `RAW` is a mode that breaks the protocol.
+
+use std::io;
+use std::process::ExitCode;
+
+use perfharness_contract::serve;
+use perfharness_testkit::{bad, good, raw};
+
+perfharness_contract::counting_allocator!();
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let set = arguments.next().unwrap_or_else(|| "good".into());
+    match (set.as_str(), arguments.next()) {
+        ("good", None) => serve(good()),
+        ("bad", None) => serve(bad()),
+        (name, None) => match raw::Mode::from_name(name) {
+            Some(mode) => serve_raw(mode),
+            None => usage(),
+        },
+        (_, Some(_)) => usage(),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "stdout belongs to the frames")]
+fn serve_raw(mode: raw::Mode) -> ExitCode {
+    match raw::serve_on(mode, io::stdin().lock(), io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", mode.name());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "stdout belongs to the frames")]
+fn usage() -> ExitCode {
+    let raw: Vec<&str> = raw::Mode::ALL.iter().map(|mode| mode.name()).collect();
+    eprintln!("usage: perfharness-test-worker [good|bad|{}]", raw.join("|"));
+    ExitCode::from(2)
+}

@@ -1,0 +1,122 @@
+use serde::{Deserialize, Serialize};
+
+use crate::Interval;
+
+/// A figure that a promise is held against, in the unit of the promise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// A figure without noise, such as a count of bytes.
+    Exact(f64),
+    /// A figure with noise, such as a speed-up; the interval is absent if there were too few launches for
+    /// one.
+    Estimated {
+        /// The estimate.
+        value: f64,
+        /// Its interval.
+        interval: Option<Interval>,
+    },
+}
+
+/// Whether a promise was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimVerdict {
+    /// The figure is at least what was promised, beyond its noise.
+    Met,
+    /// The figure is less than what was promised, beyond its noise.
+    NotMet,
+    /// The noise leaves it open, or there is no figure to judge by.
+    Undecided,
+}
+
+/// Judges the promise that a figure is at least `promised`.
+///
+/// An exact figure is compared as it is. An estimate has met the promise if its whole interval is at or above
+/// it, and has not if its whole interval is below; otherwise, and without an interval, the promise stays
+/// undecided. The same holds for a promise or figure that is not a number.
+pub fn judge_at_least(promised: f64, measured: Measured) -> ClaimVerdict {
+    let bounds = match measured {
+        Measured::Exact(value) => Some(Interval { lower: value, upper: value }),
+        Measured::Estimated { interval, .. } => interval,
+    };
+    match bounds {
+        Some(bounds) if bounds.lower >= promised => ClaimVerdict::Met,
+        Some(bounds) if bounds.upper < promised => ClaimVerdict::NotMet,
+        _ => ClaimVerdict::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn estimated(lower: f64, upper: f64) -> Measured {
+        Measured::Estimated { value: lower.midpoint(upper), interval: Some(Interval { lower, upper }) }
+    }
+
+    #[rstest]
+    #[case::exact_above(Measured::Exact(2.5), ClaimVerdict::Met)]
+    #[case::exact_at(Measured::Exact(2.0), ClaimVerdict::Met)]
+    #[case::exact_below(Measured::Exact(1.999), ClaimVerdict::NotMet)]
+    #[case::exact_not_a_number(Measured::Exact(f64::NAN), ClaimVerdict::Undecided)]
+    #[case::wholly_above(estimated(2.1, 3.0), ClaimVerdict::Met)]
+    #[case::lower_bound_at(estimated(2.0, 3.0), ClaimVerdict::Met)]
+    #[case::across(estimated(1.9, 3.0), ClaimVerdict::Undecided)]
+    #[case::upper_bound_at(estimated(1.0, 2.0), ClaimVerdict::Undecided)]
+    #[case::wholly_below(estimated(1.0, 1.9), ClaimVerdict::NotMet)]
+    #[case::without_interval(Measured::Estimated { value: 9.0, interval: None }, ClaimVerdict::Undecided)]
+    #[case::interval_not_a_number(estimated(f64::NAN, f64::NAN), ClaimVerdict::Undecided)]
+    fn a_promise_of_at_least_two_is_judged(#[case] measured: Measured, #[case] expected: ClaimVerdict) {
+        assert_eq!(judge_at_least(2.0, measured), expected);
+    }
+
+    #[test]
+    fn a_promise_that_is_not_a_number_stays_undecided() {
+        assert_eq!(judge_at_least(f64::NAN, Measured::Exact(1.0)), ClaimVerdict::Undecided);
+        assert_eq!(judge_at_least(f64::NAN, estimated(1.0, 2.0)), ClaimVerdict::Undecided);
+    }
+
+    #[test]
+    fn verdicts_have_stable_names_in_json() {
+        let names =
+            serde_json::to_string(&[ClaimVerdict::Met, ClaimVerdict::NotMet, ClaimVerdict::Undecided]);
+        assert_eq!(names.unwrap(), r#"["met","not-met","undecided"]"#);
+    }
+
+    fn rank(verdict: ClaimVerdict) -> u8 {
+        match verdict {
+            ClaimVerdict::NotMet => 0,
+            ClaimVerdict::Undecided => 1,
+            ClaimVerdict::Met => 2,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_larger_promise_is_never_easier_and_a_larger_figure_never_harder(
+            promised in -5.0..5.0, lower in -5.0..5.0, width in 0.0..3.0, more in 0.0..3.0, exact: bool,
+        ) {
+            let measured = |lower: f64| if exact {
+                Measured::Exact(lower)
+            } else {
+                estimated(lower, lower + width)
+            };
+            let verdict = rank(judge_at_least(promised, measured(lower)));
+            prop_assert!(rank(judge_at_least(promised + more, measured(lower))) <= verdict);
+            prop_assert!(rank(judge_at_least(promised, measured(lower + more))) >= verdict);
+        }
+
+        #[test]
+        fn a_wider_interval_only_moves_towards_undecided(
+            promised in -5.0..5.0, lower in -5.0..5.0, width in 0.0..3.0, more in 0.0..3.0,
+        ) {
+            let narrow = judge_at_least(promised, estimated(lower, lower + width));
+            let wide = judge_at_least(promised, estimated(lower - more, lower + width + more));
+            prop_assert!(wide == narrow || wide == ClaimVerdict::Undecided);
+        }
+    }
+}

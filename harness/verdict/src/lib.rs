@@ -1,0 +1,51 @@
+//! The statistics of perfharness: samples and policy in, estimates out.
+//!
+//! The crate is pure. It reads no clock, file or environment and prints nothing, so that every figure of a
+//! report can be made again from a run record, years later. `docs/verdict.md` tells the same story for
+//! readers of reports.
+//!
+//! A comparison is made of log-ratios `d = ln(t_candidate / t_reference)`, one per round, in the nesting
+//! launch > placement > block > round ([`Paired`]). [`estimate()`] reduces them to one effect `theta` and its
+//! interval, with the launch as the unit that counts: repetition below the launch does not average out what
+//! differs between launches.
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | How large is the effect, and how sure is it? | [`estimate()`] |
+//! | How long does one side take? | [`level()`] |
+//! | When may the data be looked at, and at which confidence? | [`Looks`] |
+//! | Where does the noise come from, and where is time best spent? | [`components()`], [`allocate`] |
+//! | What could this run have seen? | [`Detection`] |
+//! | Does an assumption-free test agree? | [`sign_flip()`] |
+//! | Does a measured figure keep a promise? | [`judge_at_least`] |
+
+mod allocation;
+mod claim;
+mod components;
+mod error;
+mod estimate;
+mod interval;
+mod launch_mean;
+mod level;
+mod looks;
+mod mde;
+mod paired;
+mod sign_flip;
+#[cfg(test)]
+mod simulation;
+pub mod student;
+mod summary;
+
+pub use allocation::{Allocation, Costs, MAX_BLOCKS, MAX_PLACEMENTS, MIN_BLOCKS, MIN_PLACEMENTS, allocate};
+pub use claim::{ClaimVerdict, Measured, judge_at_least};
+pub use components::{Components, components};
+pub use error::EstimateError;
+pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};
+pub use interval::Interval;
+pub use launch_mean::MIN_LAUNCHES_FOR_INTERVAL;
+pub use level::{Level, Scale, level};
+pub use looks::{Look, Looks, LooksError, SEQUENTIAL_LOOKS};
+pub use mde::{Detection, MAX_LAUNCHES_NEEDED, MDE_POWER};
+pub use paired::{Block, Launch, Paired, Placement, launch_values, log_ratio};
+pub use sign_flip::{MAX_SIGN_FLIP_LAUNCHES, SignFlipError, sign_flip};
+pub use summary::{Summary, median};

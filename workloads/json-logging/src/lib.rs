@@ -1,0 +1,215 @@
+//! The log of a training loop, one JSON record a step: document 003, sections 2.1 to 2.3.
+//!
+//! The document buffers 50 records and reports 98 % fewer file operations. Its logger keeps the log as one
+//! JSON array, though, so that each flush reads and writes the whole file again: writes shrink 50-fold while
+//! bytes grow with the square of the number of records. Both are counted here.
+
+mod check;
+mod documented;
+mod file;
+mod logging;
+mod optimized;
+mod record;
+mod slow;
+#[cfg(test)]
+mod tests;
+
+use perfharness_contract::{
+    Case, ClaimDef, Effort, Name, Promise, Role, VariantDef, Workload, WorkloadBuilder, standard,
+};
+
+use documented::bytes_moved;
+use logging::{BATCH, Logging, Meters, Params};
+use record::{Input, Sizes};
+
+const SLOW: &str = "slow";
+const DOCUMENTED: &str = "documented";
+const OPTIMIZED: &str = "optimized";
+
+/// The workload `json-logging`.
+pub fn workload() -> Workload {
+    let case = |id, n| Case::new(id, Params { n }).items(n, "records");
+    let sizes = sizes();
+    let (written, read) = bytes_moved(&sizes, 100_000);
+    let too_much = format!(
+        "each of the {} rewrites reads and writes the whole log: {:.1} GB written and {:.1} GB read in one \
+         iteration",
+        rewrites(100_000),
+        written as f64 / 1e9,
+        read as f64 / 1e9
+    );
+    let cases = vec![
+        case("n1000", 1000),
+        case("n10000", 10_000).efforts(&[Effort::Standard, Effort::Thorough]),
+        case("n100000", 100_000).efforts(&[Effort::Thorough]),
+    ];
+    define(cases, sizes).skip("n100000", DOCUMENTED, too_much).build()
+}
+
+fn sizes() -> Sizes {
+    #[expect(clippy::expect_used, reason = "numbers and a word always have a JSON form")]
+    Sizes::measure().expect("a record that has a JSON form")
+}
+
+fn rewrites(n: u64) -> u64 {
+    n.div_ceil(BATCH as u64)
+}
+
+fn define(cases: Vec<Case<Params>>, sizes: Sizes) -> WorkloadBuilder<Params> {
+    let mut workload =
+        Workload::builder("json-logging", 1, "The log of a training loop, one JSON record a step");
+    for section in ["2.1", "2.2", "2.3"] {
+        workload = workload.source("003", section);
+    }
+    for case in cases {
+        workload = workload.case(case);
+    }
+    for metric in Meters::metrics() {
+        workload = workload.metric(metric);
+    }
+    for claim in claims(&sizes) {
+        workload = workload.claim(claim);
+    }
+    let slow = VariantDef::new(
+        SLOW,
+        Role::Slow,
+        "opens, appends and closes for every record; a tree for every record",
+    )
+    .caveat(
+        "A killed process loses nothing that it has logged; a power failure may, as nothing is synced to the \
+         disk.",
+    );
+    let documented = VariantDef::new(
+        DOCUMENTED,
+        Role::Documented,
+        "collects 50 records, then reads, parses, extends and rewrites the whole log",
+    )
+    .caveat(
+        "A killed process loses up to 49 records; killed during a rewrite, it loses the whole log, as the \
+         file is emptied first. Nothing is synced to the disk.",
+    );
+    let optimized = VariantDef::new(
+        OPTIMIZED,
+        Role::Optimized,
+        "appends lines to one open file, 50 records a write, serialised straight into one buffer",
+    )
+    .caveat(
+        "A killed process loses up to 49 records, and its last line may be cut short. Nothing is synced to \
+         the disk.",
+    );
+    workload
+        .variant_with(slow, |params, setup| Ok(Logging::new(slow::log, params, setup)))
+        .variant_with(documented, |params, setup| Ok(Logging::new(documented::log, params, setup)))
+        .variant_with(optimized, |params, setup| Ok(Logging::new(optimized::log, params, setup)))
+        .memory(SLOW, |_| Input::bytes() + 4096)
+        .memory(DOCUMENTED, |params| Input::bytes() + documented::memory_bytes(params.n))
+        .memory(OPTIMIZED, |_| Input::bytes() + optimized::BUFFER_BYTES as u64)
+}
+
+/// What the document says of this hot path, in its own words.
+fn claims(sizes: &Sizes) -> Vec<ClaimDef> {
+    let growth = |n| {
+        let (written, _) = bytes_moved(sizes, n);
+        format!("{:.1}-fold at {n} records", written as f64 / sizes.lines(n) as f64)
+    };
+    // One open and one write for each record, against one open and one write for each rewrite, and one open
+    // and one read for each but the first.
+    let calls_saved = |n| 1.0 - (4.0 * rewrites(n) as f64 - 2.0) / (2.0 * n as f64);
+    let bytes_grow = format!(
+        "Counts write calls; with opens and reads it is {:.1} % at 1000 records. Bytes written grow {} and \
+         {}, because each flush writes the whole log again.",
+        100.0 * calls_saved(1000),
+        growth(1000),
+        growth(10_000)
+    );
+    let formatted = |n| {
+        let formatted: u64 = (1..=n / BATCH as u64).map(|flush| flush * BATCH as u64).sum();
+        formatted as f64 / n as f64
+    };
+    vec![
+        ClaimDef {
+            note: Some(bytes_grow.clone()),
+            ..claim(
+                "fewer-file-operations",
+                "003, 2.1",
+                "98% reduction in file I/O operations",
+                file::WRITES,
+                Promise::Reduction { at_least: 0.98, at_most: None },
+            )
+        },
+        ClaimDef {
+            note: Some(
+                "The document gives no number: any speed-up keeps the promise. An iteration is the logging \
+                 alone, without the training step around it."
+                    .into(),
+            ),
+            ..claim(
+                "faster-steps",
+                "003, 2.1",
+                "Faster training steps due to reduced I/O blocking",
+                standard::WALL_TIME,
+                Promise::Factor { at_least: 1.0, at_most: None },
+            )
+        },
+        claim(
+            "no-serialization-bottleneck",
+            "003, 2.1",
+            "Eliminates JSON serialization bottleneck",
+            standard::WALL_TIME,
+            Promise::NotMeasurable {
+                reason: format!(
+                    "The document gives no number, and no threshold at which a bottleneck is gone. Each \
+                     record is formatted once before; after, {:.1} times at 1000 records and {:.1} times at \
+                     10000.",
+                    formatted(1000),
+                    formatted(10_000)
+                ),
+            },
+        ),
+        claim(
+            "fewer-conversions",
+            "003, 2.2",
+            "80% reduction in expensive metric extraction",
+            logging::CONVERSIONS,
+            Promise::Reduction { at_least: 0.80, at_most: None },
+        ),
+        claim(
+            "less-call-overhead",
+            "003, 2.3",
+            "Reduced function call overhead",
+            standard::WALL_TIME,
+            Promise::NotMeasurable {
+                reason: "The document gives no number, and a compiler inlines the calls away. Heap \
+                         allocations show what one conversion function leaves: it still builds a tree for \
+                         every record."
+                    .into(),
+            },
+        ),
+        ClaimDef {
+            note: Some(bytes_grow),
+            ..claim(
+                "fewer-disk-operations",
+                "003, Expected Performance Improvements",
+                "I/O Overhead: 60-80% reduction in disk operations",
+                file::WRITES,
+                Promise::Reduction { at_least: 0.6, at_most: Some(0.8) },
+            )
+        },
+    ]
+}
+
+fn claim(id: &str, source: &str, statement: &str, metric: &str, promise: Promise) -> ClaimDef {
+    #[expect(clippy::expect_used, reason = "names are literals; a bad one is a bug to see at once")]
+    let name = |text: &str| Name::new(text).expect("a valid name");
+    ClaimDef {
+        id: name(id),
+        source: source.into(),
+        statement: statement.into(),
+        metric: name(metric),
+        reference: name(SLOW),
+        candidate: name(DOCUMENTED),
+        promise,
+        cases: Vec::new(),
+        note: None,
+    }
+}
