@@ -68,3 +68,51 @@ pub struct ClaimDef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
+
+impl ClaimDef {
+    /// A claim that the variant `documented` keeps against the variant `slow`, in every case.
+    ///
+    /// # Panics
+    /// When `id` or `metric` is not a valid name.
+    pub fn new(id: &str, source: &str, statement: &str, metric: &str, promise: Promise) -> Self {
+        Self {
+            id: Name::literal(id),
+            source: source.into(),
+            statement: statement.into(),
+            metric: Name::literal(metric),
+            reference: Name::literal("slow"),
+            candidate: Name::literal("documented"),
+            promise,
+            cases: Vec::new(),
+            note: None,
+        }
+    }
+
+    /// Names the two variants that it is about.
+    ///
+    /// # Panics
+    /// When one of them is not a valid name.
+    #[must_use]
+    pub fn between(mut self, reference: &str, candidate: &str) -> Self {
+        self.reference = Name::literal(reference);
+        self.candidate = Name::literal(candidate);
+        self
+    }
+
+    /// Says what must be known to read the result rightly.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// Restricts it to these cases.
+    ///
+    /// # Panics
+    /// When one of them is not a valid name.
+    #[must_use]
+    pub fn cases(mut self, cases: &[&str]) -> Self {
+        self.cases = cases.iter().map(|case| Name::literal(case)).collect();
+        self
+    }
+}

@@ -72,6 +72,15 @@ impl Name {
         }
     }
 
+    /// A name that stands in the source code.
+    ///
+    /// # Panics
+    /// When it is not valid: a bug to see at once.
+    pub(crate) fn literal(text: &str) -> Self {
+        #[expect(clippy::expect_used, reason = "names in source code are literals; a bad one is a bug to see at once")]
+        Self::new(text).expect("a valid name")
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -100,10 +100,8 @@ fn is_false(value: &bool) -> bool {
 
 impl MetricDef {
     fn new(id: &str, title: &str, unit: &str, kind: MetricKind) -> Self {
-        #[expect(clippy::expect_used, reason = "metric ids are literals of the workload; a bad one is a bug to see at once")]
-        let id = Name::new(id).expect("a metric id that is a valid name");
         Self {
-            id,
+            id: Name::literal(id),
             title: title.into(),
             unit: unit.into(),
             kind,

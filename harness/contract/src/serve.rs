@@ -169,7 +169,7 @@ impl Worker {
         })?;
         let setup = workload.setup(hello.seed, &hello.device, scratch);
         let measured = workload.construct(&benchmark.case, &benchmark.variant, &setup)?;
-        self.placements.insert(handle, Placement { measured, setup, loaded: None });
+        self.placements.insert(handle, Placement { measured, setup, sampled: None });
         self.next_handle += 1;
         to_answer(Prepared { handle })
     }
@@ -186,16 +186,15 @@ fn unknown_handle(handle: u64) -> WireError {
 struct Placement {
     measured: Box<dyn Measured>,
     setup: Setup,
-    loaded: Option<u64>,
+    /// The round of the sample whose output is still there.
+    sampled: Option<u64>,
 }
 
 impl Placement {
     fn load(&mut self, round: u64) -> Result<(), Failure> {
-        // A failed load must not leave the round marked as loaded.
-        self.loaded = None;
-        self.measured.load(round)?;
-        self.loaded = Some(round);
-        Ok(())
+        // Whatever happens next, the output of an earlier sample is gone.
+        self.sampled = None;
+        self.measured.load(round)
     }
 
     fn check(&mut self, round: u64, index: u64, fresh: bool) -> Result<CheckReply, WireError> {
@@ -206,7 +205,7 @@ impl Placement {
             let ran = self.measured.run(index).and_then(|()| self.measured.fence());
             self.setup.counters.borrow().stop(&mut readings);
             ran?;
-        } else if self.loaded != Some(round) {
+        } else if self.sampled != Some(round) {
             return Err(bad_request(format!("round {round} is not what the last sample left")));
         }
         Ok(CheckReply { check: self.measured.check(index)?, readings })
@@ -232,8 +231,9 @@ impl Placement {
             self.measured.fence()?;
         }
         let indices = first..first + request.iterations;
-        if request.mode == Mode::Timed { self.timed(indices) } else { self.metered(indices) }
-            .map_err(WireError::from)
+        let reply = if request.mode == Mode::Timed { self.timed(indices) } else { self.metered(indices) }?;
+        self.sampled = Some(request.round);
+        Ok(reply)
     }
 
     fn timed(&mut self, indices: std::ops::Range<u64>) -> Result<SampleReply, Failure> {

@@ -147,7 +147,7 @@ impl<P: Serialize> Case<P> {
     /// # Panics
     /// When `id` is not a valid name.
     pub fn new(id: &str, params: P) -> Self {
-        Self { id: literal(id), params, efforts: Effort::ALL.to_vec(), items: None }
+        Self { id: Name::literal(id), params, efforts: Effort::ALL.to_vec(), items: None }
     }
 
     /// Measures the case in these efforts only.
@@ -195,7 +195,7 @@ impl Workload {
     pub fn builder<P: Serialize + 'static>(id: &str, version: u32, summary: &str) -> WorkloadBuilder<P> {
         WorkloadBuilder {
             definition: WorkloadDef {
-                id: literal(id),
+                id: Name::literal(id),
                 version,
                 summary: summary.into(),
                 sources: Vec::new(),
@@ -258,11 +258,6 @@ impl<P> fmt::Debug for WorkloadBuilder<P> {
     }
 }
 
-#[expect(clippy::expect_used, reason = "names of built-in workloads are literals; a bad one is a bug to see at once")]
-fn literal(text: &str) -> Name {
-    Name::new(text).expect("a valid name")
-}
-
 impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// Names the document, and the section, that describes the hot path.
     #[must_use]
@@ -277,6 +272,12 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self.definition.cases.push(case.definition());
         self.cases.push(case);
         self
+    }
+
+    /// Adds several cases.
+    #[must_use]
+    pub fn cases(self, cases: impl IntoIterator<Item = Case<P>>) -> Self {
+        cases.into_iter().fold(self, Self::case)
     }
 
     /// Adds a variant with nothing special about it.
@@ -317,10 +318,24 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self
     }
 
+    /// Adds several metrics.
+    #[must_use]
+    pub fn metrics(mut self, metrics: impl IntoIterator<Item = MetricDef>) -> Self {
+        self.definition.metrics.extend(metrics);
+        self
+    }
+
     /// Adds a statement to be judged.
     #[must_use]
     pub fn claim(mut self, claim: ClaimDef) -> Self {
         self.definition.claims.push(claim);
+        self
+    }
+
+    /// Adds several statements.
+    #[must_use]
+    pub fn claims(mut self, claims: impl IntoIterator<Item = ClaimDef>) -> Self {
+        self.definition.claims.extend(claims);
         self
     }
 
@@ -330,7 +345,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// When `case` or `variant` is not a valid name.
     #[must_use]
     pub fn skip(mut self, case: &str, variant: &str, reason: impl Into<String>) -> Self {
-        self.special(&literal(case), &literal(variant)).skip = Some(reason.into());
+        self.special(&Name::literal(case), &Name::literal(variant)).skip = Some(reason.into());
         self
     }
 
@@ -340,7 +355,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// When `case` or `variant` is not a valid name.
     #[must_use]
     pub fn expect(mut self, case: &str, variant: &str, outcome: OutcomeKind) -> Self {
-        self.special(&literal(case), &literal(variant)).expect = outcome;
+        self.special(&Name::literal(case), &Name::literal(variant)).expect = outcome;
         self
     }
 
@@ -350,7 +365,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// When `variant` is not a valid name.
     #[must_use]
     pub fn memory(mut self, variant: &str, bytes: impl Fn(&P) -> u64) -> Self {
-        let variant = literal(variant);
+        let variant = Name::literal(variant);
         let sizes: Vec<(Name, u64)> = self.cases.iter().map(|c| (c.id.clone(), bytes(&c.params))).collect();
         for (case, bytes) in sizes {
             self.special(&case, &variant).memory_bytes = Some(bytes);
@@ -396,7 +411,7 @@ impl VariantDef {
     /// When `id` is not a valid name.
     pub fn new(id: &str, role: Role, summary: &str) -> Self {
         Self {
-            id: literal(id),
+            id: Name::literal(id),
             role,
             summary: summary.into(),
             reference: None,
@@ -425,7 +440,7 @@ impl VariantDef {
     /// When `variant` is not a valid name.
     #[must_use]
     pub fn reference(mut self, variant: &str) -> Self {
-        self.reference = Some(literal(variant));
+        self.reference = Some(Name::literal(variant));
         self
     }
 }

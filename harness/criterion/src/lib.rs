@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt::Display;
+use std::io::{self, IsTerminal as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
@@ -63,7 +64,11 @@ struct Skipped(String);
 )]
 fn report_skipped(id: &BenchmarkId, panic: Box<dyn Any + Send>) {
     match panic.downcast::<Skipped>() {
-        Ok(skipped) => eprintln!("{id}: skipped: {}", skipped.0),
+        Ok(skipped) => {
+            // On a terminal criterion's last line has no end: it means to write over it.
+            let end = if io::stderr().is_terminal() { "\n" } else { "" };
+            eprintln!("{end}{id}: skipped: {}", skipped.0);
+        }
         Err(panic) => resume_unwind(panic),
     }
 }

@@ -15,7 +15,7 @@ mod slow;
 mod tests;
 
 use perfharness_contract::{
-    Case, ClaimDef, Effort, Name, Promise, Role, VariantDef, Workload, WorkloadBuilder, standard,
+    Case, ClaimDef, Effort, Promise, Role, VariantDef, Workload, WorkloadBuilder, standard,
 };
 
 use documented::bytes_moved;
@@ -56,20 +56,6 @@ fn rewrites(n: u64) -> u64 {
 }
 
 fn define(cases: Vec<Case<Params>>, sizes: Sizes) -> WorkloadBuilder<Params> {
-    let mut workload =
-        Workload::builder("json-logging", 1, "The log of a training loop, one JSON record a step");
-    for section in ["2.1", "2.2", "2.3"] {
-        workload = workload.source("003", section);
-    }
-    for case in cases {
-        workload = workload.case(case);
-    }
-    for metric in Meters::metrics() {
-        workload = workload.metric(metric);
-    }
-    for claim in claims(&sizes) {
-        workload = workload.claim(claim);
-    }
     let slow = VariantDef::new(
         SLOW,
         Role::Slow,
@@ -97,7 +83,13 @@ fn define(cases: Vec<Case<Params>>, sizes: Sizes) -> WorkloadBuilder<Params> {
         "A killed process loses up to 49 records, and its last line may be cut short. Nothing is synced to \
          the disk.",
     );
-    workload
+    Workload::builder("json-logging", 1, "The log of a training loop, one JSON record a step")
+        .source("003", "2.1")
+        .source("003", "2.2")
+        .source("003", "2.3")
+        .cases(cases)
+        .metrics(Meters::metrics())
+        .claims(claims(&sizes))
         .variant_with(slow, |params, setup| Ok(Logging::new(slow::log, params, setup)))
         .variant_with(documented, |params, setup| Ok(Logging::new(documented::log, params, setup)))
         .variant_with(optimized, |params, setup| Ok(Logging::new(optimized::log, params, setup)))
@@ -127,31 +119,26 @@ fn claims(sizes: &Sizes) -> Vec<ClaimDef> {
         formatted as f64 / n as f64
     };
     vec![
-        ClaimDef {
-            note: Some(bytes_grow.clone()),
-            ..claim(
-                "fewer-file-operations",
-                "003, 2.1",
-                "98% reduction in file I/O operations",
-                file::WRITES,
-                Promise::Reduction { at_least: 0.98, at_most: None },
-            )
-        },
-        ClaimDef {
-            note: Some(
-                "The document gives no number: any speed-up keeps the promise. An iteration is the logging \
-                 alone, without the training step around it."
-                    .into(),
-            ),
-            ..claim(
-                "faster-steps",
-                "003, 2.1",
-                "Faster training steps due to reduced I/O blocking",
-                standard::WALL_TIME,
-                Promise::Factor { at_least: 1.0, at_most: None },
-            )
-        },
-        claim(
+        ClaimDef::new(
+            "fewer-file-operations",
+            "003, 2.1",
+            "98% reduction in file I/O operations",
+            file::WRITES,
+            Promise::Reduction { at_least: 0.98, at_most: None },
+        )
+        .note(bytes_grow.clone()),
+        ClaimDef::new(
+            "faster-steps",
+            "003, 2.1",
+            "Faster training steps due to reduced I/O blocking",
+            standard::WALL_TIME,
+            Promise::Factor { at_least: 1.0, at_most: None },
+        )
+        .note(
+            "The document gives no number: any speed-up keeps the promise. An iteration is the logging alone, \
+             without the training step around it.",
+        ),
+        ClaimDef::new(
             "no-serialization-bottleneck",
             "003, 2.1",
             "Eliminates JSON serialization bottleneck",
@@ -166,14 +153,14 @@ fn claims(sizes: &Sizes) -> Vec<ClaimDef> {
                 ),
             },
         ),
-        claim(
+        ClaimDef::new(
             "fewer-conversions",
             "003, 2.2",
             "80% reduction in expensive metric extraction",
             logging::CONVERSIONS,
             Promise::Reduction { at_least: 0.80, at_most: None },
         ),
-        claim(
+        ClaimDef::new(
             "less-call-overhead",
             "003, 2.3",
             "Reduced function call overhead",
@@ -185,31 +172,13 @@ fn claims(sizes: &Sizes) -> Vec<ClaimDef> {
                     .into(),
             },
         ),
-        ClaimDef {
-            note: Some(bytes_grow),
-            ..claim(
-                "fewer-disk-operations",
-                "003, Expected Performance Improvements",
-                "I/O Overhead: 60-80% reduction in disk operations",
-                file::WRITES,
-                Promise::Reduction { at_least: 0.6, at_most: Some(0.8) },
-            )
-        },
+        ClaimDef::new(
+            "fewer-disk-operations",
+            "003, Expected Performance Improvements",
+            "I/O Overhead: 60-80% reduction in disk operations",
+            file::WRITES,
+            Promise::Reduction { at_least: 0.6, at_most: Some(0.8) },
+        )
+        .note(bytes_grow),
     ]
-}
-
-fn claim(id: &str, source: &str, statement: &str, metric: &str, promise: Promise) -> ClaimDef {
-    #[expect(clippy::expect_used, reason = "names are literals; a bad one is a bug to see at once")]
-    let name = |text: &str| Name::new(text).expect("a valid name");
-    ClaimDef {
-        id: name(id),
-        source: source.into(),
-        statement: statement.into(),
-        metric: name(metric),
-        reference: name(SLOW),
-        candidate: name(DOCUMENTED),
-        promise,
-        cases: Vec::new(),
-        note: None,
-    }
 }
