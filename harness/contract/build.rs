@@ -4,7 +4,9 @@
 use std::process::Command;
 
 fn main() {
-    let env = |name: &str| std::env::vars().find(|(key, _)| key == name).map(|(_, value)| value).unwrap_or_default();
+    let env = |name: &str| {
+        std::env::vars().find(|(key, _)| key == name).map(|(_, value)| value).unwrap_or_default()
+    };
     let rustc = Command::new(env("RUSTC")).arg("--version").output();
     let version = rustc.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default();
     let flags = env("CARGO_ENCODED_RUSTFLAGS").replace('\x1f', " ");

@@ -72,7 +72,7 @@ pub enum Command {
 /// Which workers, and under which conditions.
 #[derive(Debug, Clone, Args)]
 pub struct WorkerOpts {
-    /// Measure a program of your own: its command line, or the path of an executable [repeatable]
+    /// Measure a program of your own: its command line, or the path of an executable (can be given again)
     #[arg(long = "worker", value_name = "COMMAND")]
     pub workers: Vec<String>,
     /// GPU to use: `auto`, `none`, or a part of an adapter's name
@@ -99,7 +99,8 @@ pub struct RunOpts {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub launches: Option<u32>,
     /// Seed of every input and order [default: 1]
-    #[arg(long, value_name = "N")]
+    // Larger integers are not exact in the JSON of every language that a worker may be written in.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
     pub seed: Option<u64>,
     /// Memory that a worker may use, e.g. 2GiB [default: nine tenths of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]

@@ -35,7 +35,8 @@ pub struct Config {
 pub struct WorkerConfig {
     /// What to call it; its program's name where absent.
     pub name: Option<String>,
-    /// Program and arguments; relative programs are looked for from the configuration's folder.
+    /// Program and arguments; relative programs, and files among the arguments, are looked for from the
+    /// configuration's folder.
     pub command: Vec<String>,
     /// Environment variables set for it.
     #[serde(default)]
@@ -111,8 +112,8 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut config: Self =
             toml::from_str(&text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -120,9 +121,16 @@ impl Config {
             let Some(program) = worker.command.first_mut() else {
                 return Err(ConfigError::EmptyCommand { path: path.into(), number: number + 1 });
             };
+            let from_here = |word: &str| folder.join(word).to_string_lossy().into_owned();
             // A bare name is looked up by the system; a relative path belongs to the configuration.
             if program.contains(['/', '\\']) {
-                *program = folder.join(&*program).to_string_lossy().into_owned();
+                *program = from_here(program);
+            }
+            // So does a script that an interpreter is given.
+            for argument in worker.command.iter_mut().skip(1) {
+                if !Path::new(argument).exists() && folder.join(&*argument).is_file() {
+                    *argument = from_here(argument);
+                }
             }
         }
         Ok(config)
@@ -153,12 +161,9 @@ mod tests {
     fn the_file_that_init_writes_is_a_valid_configuration() {
         assert_eq!(toml::from_str::<Config>(CONFIG_TEMPLATE).unwrap(), Config::default());
         // Its examples are valid as well: with the comment marks taken away it still parses.
-        let uncommented: String = CONFIG_TEMPLATE
-            .lines()
-            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        let config: Config = toml::from_str(&uncommented).unwrap();
+        let uncommented: Vec<&str> =
+            CONFIG_TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let config: Config = toml::from_str(&uncommented.join("\n")).unwrap();
         assert_eq!(config.worker.len(), 1);
         assert!(config.machine.class.is_some());
     }

@@ -61,15 +61,18 @@ impl CommandError {
     /// The exit code for this error.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Pattern(_) | Self::Select(_) | Self::Config(_) => Exit::USAGE,
-            Self::Record(RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. }) => {
-                Exit::USAGE
-            }
-            Self::Journal(JournalError::Missing { .. } | JournalError::Unusable { .. }) => Exit::USAGE,
+            Self::Usage(_)
+            | Self::Pattern(_)
+            | Self::Select(_)
+            | Self::Config(_)
+            | Self::Record(
+                RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. },
+            )
+            | Self::Journal(JournalError::Missing { .. } | JournalError::Unusable { .. }) => Exit::USAGE,
             Self::Workers(_) => Exit::BENCHMARK_FAILED,
-            Self::Record(RecordError::Write { .. }) | Self::Journal(JournalError::Io { .. }) | Self::Other(_) => {
-                Exit::FAILED
-            }
+            Self::Record(RecordError::Write { .. })
+            | Self::Journal(JournalError::Io { .. })
+            | Self::Other(_) => Exit::FAILED,
         }
     }
 }

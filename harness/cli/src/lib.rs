@@ -15,6 +15,7 @@ pub mod compare;
 pub mod config;
 pub mod exit;
 pub mod measure;
+mod plain_text;
 pub mod plan;
 pub mod record;
 pub mod render;

@@ -6,7 +6,7 @@ use perfharness_contract::Effort;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::WorkerCommand;
-use crate::plan::{Design, LookPlan, Plan, Selection};
+use crate::plan::{Design, LookPlan, NO_BUDGET, Plan, Selection};
 
 /// What the user asks of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl RunRequest {
         let cases = selection.cases.iter().filter(runnable).count() as u32;
         // A fixed number of launches is meant: without a budget of the user's own it is not cut short.
         let effort_budget = match self.launches {
-            Some(_) => Duration::from_secs(86_400),
+            Some(_) => NO_BUDGET,
             None => Design::budget_per_case(self.effort) * cases,
         };
         Plan {

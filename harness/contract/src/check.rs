@@ -126,12 +126,7 @@ impl Check {
                 None => format!("{} bytes where {} are due", actual.len(), reference.len()),
             }
         };
-        Self {
-            passed,
-            output: Some(Digest::of(actual)),
-            message: (!passed).then(differs),
-            ..Self::default()
-        }
+        Self { passed, output: Some(Digest::of(actual)), message: (!passed).then(differs), ..Self::default() }
     }
 
     /// A result that is wrong for a reason that no number tells.

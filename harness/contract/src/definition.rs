@@ -230,7 +230,8 @@ impl WorkloadDef {
         let known_variant = |id: &Name| self.variants.iter().any(|v| v.id == *id);
         for variant in &self.variants {
             if let Some(reference) = variant.reference.as_ref().filter(|r| !known_variant(r)) {
-                problems.push(format!("variant `{}` refers to the unknown variant `{reference}`", variant.id));
+                problems
+                    .push(format!("variant `{}` refers to the unknown variant `{reference}`", variant.id));
             }
         }
         for b in &self.benchmarks {
@@ -248,7 +249,8 @@ impl WorkloadDef {
                 problems.push(format!("claim `{}` names the unknown case `{case}`", claim.id));
             }
             let standard = crate::standard::harness_metrics();
-            if self.metric(claim.metric.as_str()).is_none() && !standard.iter().any(|m| m.id == claim.metric) {
+            if self.metric(claim.metric.as_str()).is_none() && !standard.iter().any(|m| m.id == claim.metric)
+            {
                 problems.push(format!("claim `{}` names the unknown metric `{}`", claim.id, claim.metric));
             }
         }

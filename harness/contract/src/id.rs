@@ -77,7 +77,10 @@ impl Name {
     /// # Panics
     /// When it is not valid: a bug to see at once.
     pub(crate) fn literal(text: &str) -> Self {
-        #[expect(clippy::expect_used, reason = "names in source code are literals; a bad one is a bug to see at once")]
+        #[expect(
+            clippy::expect_used,
+            reason = "names in source code are literals; a bad one is a bug to see at once"
+        )]
         Self::new(text).expect("a valid name")
     }
 

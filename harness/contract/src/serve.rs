@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::meter::HeapMeter;
 use crate::protocol::{
-    CheckReply, Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Prepared, Reading, Request,
-    RequestFrame, ResponseFrame, SampleReply, SampleRequest, WireError,
+    CheckReply, Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Prepared, Reading,
+    Request, RequestFrame, ResponseFrame, SampleReply, SampleRequest, WireError,
 };
 use crate::{BenchmarkId, CountingAllocator, Failure, Measured, Meter, Setup, Workload};
 
@@ -26,7 +26,10 @@ pub fn serve(workloads: Vec<Workload>) -> ExitCode {
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            #[expect(clippy::print_stderr, reason = "the pipe to the harness is gone; stderr is all that is left")]
+            #[expect(
+                clippy::print_stderr,
+                reason = "the pipe to the harness is gone; stderr is all that is left"
+            )]
             {
                 eprintln!("worker: {error}");
             }
@@ -82,7 +85,10 @@ fn bad_request(message: impl Into<String>) -> WireError {
 
 fn panicked(panic: &(dyn Any + Send)) -> WireError {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    WireError { code: ErrorCode::Failed, message: format!("panicked: {}", text.unwrap_or("without a message")) }
+    WireError {
+        code: ErrorCode::Failed,
+        message: format!("panicked: {}", text.unwrap_or("without a message")),
+    }
 }
 
 impl From<Failure> for WireError {
@@ -99,8 +105,10 @@ impl From<Failure> for WireError {
 type Answer = Result<serde_json::Value, WireError>;
 
 fn to_answer(reply: impl Serialize) -> Answer {
-    serde_json::to_value(reply)
-        .map_err(|e| WireError { code: ErrorCode::Failed, message: format!("an answer has no JSON form: {e}") })
+    serde_json::to_value(reply).map_err(|e| WireError {
+        code: ErrorCode::Failed,
+        message: format!("an answer has no JSON form: {e}"),
+    })
 }
 
 struct Worker {
@@ -270,7 +278,8 @@ impl Placement {
         let start_ns = clock::monotonic_ns();
         let start = clock::now();
         let measured = &mut self.measured;
-        let ran = indices.into_iter().try_for_each(|index| measured.run(index)).and_then(|()| measured.fence());
+        let ran =
+            indices.into_iter().try_for_each(|index| measured.run(index)).and_then(|()| measured.fence());
         let wall = start.elapsed();
         if CountingAllocator::installed() {
             heap.stop(&mut readings);

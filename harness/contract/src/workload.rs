@@ -80,7 +80,10 @@ pub struct Setup {
 
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup").field("seed", &self.seed).field("scratch", &self.scratch).finish_non_exhaustive()
+        f.debug_struct("Setup")
+            .field("seed", &self.seed)
+            .field("scratch", &self.scratch)
+            .finish_non_exhaustive()
     }
 }
 
@@ -240,7 +243,12 @@ impl Workload {
     ///
     /// # Errors
     /// What the variant's constructor says; an unknown case or variant is `Failed`.
-    pub fn construct(&self, case: &Name, variant: &Name, setup: &Setup) -> Result<Box<dyn Measured>, Failure> {
+    pub fn construct(
+        &self,
+        case: &Name,
+        variant: &Name,
+        setup: &Setup,
+    ) -> Result<Box<dyn Measured>, Failure> {
         (self.construct)(case, variant, setup)
     }
 }
@@ -396,8 +404,10 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         let construct = move |case: &Name, variant: &Name, setup: &Setup| {
             let unknown = |what: &str, id: &Name| Failure::Failed(format!("there is no {what} `{id}`"));
             let case = cases.iter().find(|c| c.id == *case).ok_or_else(|| unknown("case", case))?;
-            let (_, constructor) =
-                constructors.iter().find(|(id, _)| id == variant).ok_or_else(|| unknown("variant", variant))?;
+            let (_, constructor) = constructors
+                .iter()
+                .find(|(id, _)| id == variant)
+                .ok_or_else(|| unknown("variant", variant))?;
             constructor(&case.params, setup)
         };
         Workload { definition, construct: Box::new(construct) }

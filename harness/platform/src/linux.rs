@@ -160,6 +160,8 @@ pub(crate) fn limit_memory(child: &Child, bytes: u64) -> bool {
     #[expect(unsafe_code, reason = "the standard library cannot set a limit of another process")]
     // SAFETY: the child is not waited for yet, so its id is its own; `limit` outlives the call, and a null pointer
     // for the old limit is allowed.
-    let set = unsafe { libc::prlimit(child.id().cast_signed(), libc::RLIMIT_DATA, &raw const limit, std::ptr::null_mut()) };
+    let set = unsafe {
+        libc::prlimit(child.id().cast_signed(), libc::RLIMIT_DATA, &raw const limit, std::ptr::null_mut())
+    };
     set == 0
 }

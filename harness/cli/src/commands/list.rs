@@ -13,12 +13,12 @@ use crate::render::render_list;
 
 /// Lists what the workers can do.
 pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let patterns = opts.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
     let commands = workers::commands(&opts.worker, config)?;
     let device = opts.worker.device.as_ref().or(config.run.device.as_ref()).map_or("auto", String::as_str);
     let mut executor = ProcessExecutor::new(commands.clone(), Arc::new(AtomicBool::new(false)));
-    let mut catalog = workers::catalog(&mut executor, &commands, 1, device, terminal)?;
-    if !opts.patterns.is_empty() {
-        let patterns = opts.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
+    let mut catalog = workers::catalog(&mut executor, &commands, 1, device, opts.worker.timeout, terminal)?;
+    if !patterns.is_empty() {
         let selection = select(&catalog, &patterns, perfharness_contract::Effort::Thorough)?;
         catalog.entries.retain(|e| selection.cases.iter().any(|c| c.workload == e.definition.id));
     }

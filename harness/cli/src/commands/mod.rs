@@ -76,7 +76,7 @@ impl Terminal {
     }
 
     /// The width of the terminal; 100 columns where there is none.
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout() -> Layout {
         let width = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
         width.map_or_else(Layout::default, |(width, _)| Layout { width: width.0.clamp(60, 160) })
     }
@@ -88,7 +88,9 @@ impl Terminal {
         match written {
             // Whoever reads, e.g. `head`, has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::OK),
-            Err(error) => Err(CommandError::Other(anyhow::Error::new(error).context("cannot write to stdout"))),
+            Err(error) => {
+                Err(CommandError::Other(anyhow::Error::new(error).context("cannot write to stdout")))
+            }
             Ok(()) => Ok(Exit::OK),
         }
     }

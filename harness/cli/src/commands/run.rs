@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -16,9 +17,10 @@ use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Pattern, Plan, select};
 use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, replay};
 use crate::record::{
-    Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, build, file, samples,
+    BenchmarkRecord, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse,
+    build, file, samples,
 };
-use crate::render::{Progress, render_plan, render_record};
+use crate::render::{Progress, render_extent, render_plan, render_record};
 use crate::request::RunRequest;
 
 /// Measures benchmarks, writes a record, and prints the result.
@@ -34,15 +36,16 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         (asked, None)
     };
 
+    let patterns = request.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
-    let catalog =
-        workers::catalog(&mut executor, &request.workers, request.seed, &request.device, terminal)?;
-    let patterns = request.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
+    let (seed, device) = (request.seed, &request.device);
+    let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     let plan = request.plan(select(&catalog, &patterns, request.effort)?);
     if opts.dry_run {
         return terminal.print(&render_plan(&plan));
     }
+    check_place(&path)?;
 
     let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
     let digests: Vec<Option<String>> = catalog.workers.iter().map(|w| w.digest.clone()).collect();
@@ -65,7 +68,9 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
             unchanged(&replayed.header, &plan, &digests)?;
             replayed.events.iter().for_each(|event| state.apply(event));
             let resumed = replayed.header.resumed + 1;
-            (JournalHeader { resumed, ..replayed.header }, Journal::append(&journal_path, replayed.length)?)
+            let header = JournalHeader { resumed, ..replayed.header };
+            let journal = Journal::append(&journal_path, replayed.length, &header)?;
+            (header, journal)
         }
     };
 
@@ -107,7 +112,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     if opts.json {
         terminal.print_json(&record)?;
     } else {
-        terminal.print(&render_record(&record, terminal.layout()))?;
+        terminal.print(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
     }
     Ok(exit_code(&record))
@@ -136,7 +141,7 @@ fn request(opts: &RunOpts, config: &Config) -> Result<RunRequest, CommandError> 
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
 /// `--resume` behind it must ask for the same.
 fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Result<RunRequest, CommandError> {
-    if opts.patterns.is_empty() || *asked == header.request {
+    if resumes_alone(opts) || *asked == header.request {
         return Ok(header.request.clone());
     }
     let message = format!(
@@ -144,6 +149,14 @@ fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Resu
         header.started
     );
     Err(CommandError::Usage(message))
+}
+
+/// Whether nothing is asked for beside going on.
+fn resumes_alone(opts: &RunOpts) -> bool {
+    let RunOpts { patterns, effort, time_budget, launches, seed, memory_limit, worker, .. } = opts;
+    let numbers = [launches.map(u64::from), *seed, *memory_limit];
+    let named = worker.workers.is_empty() && worker.device.is_none();
+    patterns.is_empty() && named && effort.is_none() && time_budget.is_none() && numbers == [None; 3]
 }
 
 /// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
@@ -155,8 +168,32 @@ fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) ->
     } else {
         return Ok(());
     };
-    let message = format!("--resume: {what} has changed since {}; start the run again without --resume", header.started);
+    let message = format!(
+        "--resume: {what} has changed since {}; start the run again without --resume",
+        header.started
+    );
     Err(CommandError::Usage(message))
+}
+
+/// Refuses to put a record in the place of something else, before anything is measured for it.
+fn check_place(path: &Path) -> Result<(), CommandError> {
+    let refused = |what: String| {
+        let message =
+            format!("cannot write the record to {}: {what}; name another file with --output", path.display());
+        Err(CommandError::Usage(message))
+    };
+    match std::fs::metadata(path) {
+        // The journal, the first file that is written, tells what is wrong with the folder.
+        Err(_) => return Ok(()),
+        Ok(there) if there.is_dir() => return refused("it is a folder".into()),
+        Ok(there) if !there.is_file() => return refused("it is no regular file".into()),
+        Ok(there) if there.len() == 0 => return Ok(()),
+        Ok(_) => {}
+    }
+    match file::read(path) {
+        Ok(_) => Ok(()),
+        Err(error) => refused(format!("something else is there ({error})")),
+    }
 }
 
 fn default_path(source: &SourceState) -> PathBuf {
@@ -169,16 +206,9 @@ fn run_id(started: Timestamp) -> String {
 }
 
 fn announcement(plan: &Plan, state: &RunState) -> String {
-    let spent = state.spent_ns();
-    let left = plan.budget.saturating_sub(std::time::Duration::from_nanos(spent));
-    let already = if spent > 0 { ", going on where it was cut off" } else { "" };
-    format!(
-        "measuring {} benchmarks in {} cases, effort {}{already}: at most about {}",
-        plan.measured(),
-        plan.cases.len(),
-        plan.effort.as_str(),
-        crate::render::units::duration(left.as_nanos() as f64)
-    )
+    let spent = Duration::from_nanos(state.spent_ns());
+    let verb = if spent.is_zero() { "measuring" } else { "going on with" };
+    format!("{verb} {}", render_extent(plan, spent))
 }
 
 fn metrics_of(catalog: &Catalog, case: &CasePlan) -> Vec<MetricDef> {
@@ -255,10 +285,11 @@ fn exit_code(record: &RunRecord) -> u8 {
         return Exit::INTERRUPTED;
     }
     let workers_failed = record.workers.iter().any(|w| w.outcome.kind != OutcomeKind::Ok);
-    let failed = record.benchmarks.iter().any(|b| {
-        !b.succeeded() && !matches!(b.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun)
-    });
-    let anything = record.benchmarks.iter().any(|b| b.succeeded());
+    let failed = record
+        .benchmarks
+        .iter()
+        .any(|b| !b.succeeded() && !matches!(b.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun));
+    let anything = record.benchmarks.iter().any(BenchmarkRecord::succeeded);
     if failed || workers_failed {
         Exit::BENCHMARK_FAILED
     } else if anything {

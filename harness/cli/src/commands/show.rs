@@ -22,8 +22,12 @@ pub(super) fn show(opts: &ShowOpts, terminal: &Terminal) -> CommandResult {
         let benchmarks = record.benchmarks.len();
         terminal.hint(&format!("{}: {benchmarks} benchmarks, all accounted for", opts.record.display()));
     }
-    if opts.json { terminal.print_json(&record) } else { terminal.print(&render_record(&record, terminal.layout())) }
-        .map(|_| Exit::OK)
+    if opts.json {
+        terminal.print_json(&record)
+    } else {
+        terminal.print(&render_record(&record, Terminal::layout()))
+    }
+    .map(|_| Exit::OK)
 }
 
 /// What does not add up in a record: a benchmark that is missing or without figures, samples that are not its own.
@@ -33,12 +37,15 @@ fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
         problems.push("it has no benchmark".to_owned());
     }
     for case in &record.cases {
-        let of_case = |b: &&crate::record::BenchmarkRecord| b.id.workload == case.workload && b.id.case == case.case;
+        let of_case =
+            |b: &&crate::record::BenchmarkRecord| b.id.workload == case.workload && b.id.case == case.case;
         if record.benchmarks.iter().filter(of_case).count() == 0 {
             problems.push(format!("case {}/{} has no benchmark", case.workload, case.case));
         }
     }
-    for benchmark in record.benchmarks.iter().filter(|b| b.outcome.kind == perfharness_contract::OutcomeKind::Ok) {
+    for benchmark in
+        record.benchmarks.iter().filter(|b| b.outcome.kind == perfharness_contract::OutcomeKind::Ok)
+    {
         let wall = benchmark.metrics.get(perfharness_contract::standard::WALL_TIME);
         if wall.and_then(|m| m.value.value()).is_none_or(|ns| ns <= 0.0) {
             problems.push(format!("{} is ok but has no wall time", benchmark.id));

@@ -1,6 +1,7 @@
 //! Which workers there are, and what they can do.
 
-use std::path::Path;
+use std::fmt::Write as _;
+use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
@@ -12,7 +13,7 @@ use crate::exit::CommandError;
 use crate::measure::{CallError, LaunchOptions, Outcome, ProcessExecutor, WorkerCommand, describe};
 use crate::plan::{Catalog, WorkerState};
 
-/// A worker's `describe` needs no measuring, so that it can be expected soon.
+/// A worker's `describe` needs no measuring, so that it can be expected soon, whatever `--timeout` gives a sample.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The workers that arguments and configuration name; the built-in one where neither names any.
@@ -41,9 +42,11 @@ fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
     let command = if Path::new(text).is_file() {
         vec![text.to_owned()]
     } else {
-        shlex::split(text)
-            .filter(|words| !words.is_empty())
-            .ok_or_else(|| CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes")))?
+        // Where a backslash separates folders it is no escape.
+        let text = if MAIN_SEPARATOR == '\\' { text.replace('\\', "\\\\") } else { text.to_owned() };
+        shlex::split(&text).filter(|words| !words.is_empty()).ok_or_else(|| {
+            CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes"))
+        })?
     };
     Ok(WorkerCommand { name: program_name(&command), command, env: std::collections::BTreeMap::new() })
 }
@@ -54,10 +57,11 @@ pub(super) fn catalog(
     commands: &[WorkerCommand],
     seed: u64,
     device: &str,
+    timeout: Duration,
     terminal: &Terminal,
 ) -> Result<Catalog, CommandError> {
-    let options =
-        LaunchOptions { seed, device: device.into(), memory_limit_bytes: None, deadline: DESCRIBE_TIMEOUT };
+    let deadline = timeout.min(DESCRIBE_TIMEOUT);
+    let options = LaunchOptions { seed, device: device.into(), memory_limit_bytes: None, deadline };
     let mut catalog = Catalog::default();
     for (number, command) in commands.iter().enumerate() {
         let digest = digest(command);
@@ -102,6 +106,9 @@ fn digest(command: &WorkerCommand) -> Option<String> {
             found = true;
         }
     }
-    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect();
-    found.then(|| hex(&hash.finalize()))
+    let hex = |mut text: String, byte: &u8| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    };
+    found.then(|| hash.finalize().iter().fold(String::new(), hex))
 }

@@ -42,7 +42,12 @@ struct Judged {
 
 impl Judged {
     fn not_measurable(reason: impl Into<String>) -> Self {
-        Self { measured: None, interval: None, status: ClaimStatus::NotMeasurable, reason: Some(reason.into()) }
+        Self {
+            measured: None,
+            interval: None,
+            status: ClaimStatus::NotMeasurable,
+            reason: Some(reason.into()),
+        }
     }
 }
 
@@ -90,9 +95,9 @@ fn judge(
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
     let exact = exact(reference) && exact(candidate);
     // Wall time has a paired estimate, which is much tighter than the quotient of two levels.
-    let paired = comparisons
-        .iter()
-        .find(|c| metric == standard::WALL_TIME && c.candidate == candidate.id && c.reference == reference.id);
+    let paired = comparisons.iter().find(|c| {
+        metric == standard::WALL_TIME && c.candidate == candidate.id && c.reference == reference.id
+    });
     // Ratios as candidate / reference, the way an exact reduction is computed without rounding.
     let (ratio, interval) = match paired {
         Some(comparison) => (comparison.estimate.ratio(), comparison.estimate.ratio_interval()),

@@ -14,8 +14,9 @@ const PILOT: Allocation =
 /// good as launches. They never are worth more than this many.
 const MOST_PLACEMENTS: usize = 8;
 
-/// Costs of the levels, from the launches so far; `None` before the first has ended.
-pub(super) fn costs(timings: &[LaunchTiming]) -> Option<Costs> {
+/// Costs of the levels, from the launches so far; `None` before the first has ended. A launch makes each of its
+/// placements once in every of its `parts`.
+pub(super) fn costs(timings: &[LaunchTiming], parts: usize) -> Option<Costs> {
     let sum = |f: fn(&LaunchTiming) -> u64| timings.iter().map(f).sum::<u64>() as f64;
     let launches = timings.len() as f64;
     let placements = sum(|t| u64::from(t.placements));
@@ -27,8 +28,8 @@ pub(super) fn costs(timings: &[LaunchTiming]) -> Option<Costs> {
         (sum(|t| t.total_ns), sum(|t| t.placements_ns), sum(|t| t.blocks_ns));
     Some(Costs {
         launch: (total - in_placements - in_blocks).max(0.0) / launches,
-        placement: in_placements / placements,
-        block: in_blocks / blocks,
+        placement: parts as f64 * in_placements / placements,
+        block: parts as f64 * in_blocks / blocks,
     })
 }
 
@@ -94,9 +95,11 @@ mod tests {
     fn costs_are_averages_over_the_launches_so_far() {
         let timing =
             LaunchTiming { total_ns: 100, placements_ns: 40, blocks_ns: 20, placements: 4, blocks: 10 };
-        let costs = costs(&[timing, timing]).unwrap();
-        assert_eq!((costs.launch, costs.placement, costs.block), (40.0, 10.0, 2.0));
-        assert!(super::costs(&[]).is_none());
-        assert!(super::costs(&[LaunchTiming { total_ns: 9, ..LaunchTiming::default() }]).is_none());
+        let together = costs(&[timing, timing], 1).unwrap();
+        assert_eq!((together.launch, together.placement, together.block), (40.0, 10.0, 2.0));
+        let in_two_parts = costs(&[timing, timing], 2).unwrap();
+        assert_eq!((in_two_parts.launch, in_two_parts.placement, in_two_parts.block), (40.0, 20.0, 4.0));
+        assert!(costs(&[], 1).is_none());
+        assert!(costs(&[LaunchTiming { total_ns: 9, ..LaunchTiming::default() }], 1).is_none());
     }
 }

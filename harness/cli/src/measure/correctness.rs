@@ -29,7 +29,10 @@ pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome
         // NaN compares false, so that it is refused too.
         let within = error.0 <= tolerance.0;
         if !within {
-            return wrong(format!("it says `passed` with error {} above its tolerance {}", error.0, tolerance.0));
+            return wrong(format!(
+                "it says `passed` with error {} above its tolerance {}",
+                error.0, tolerance.0
+            ));
         }
     }
     Ok(())
@@ -42,11 +45,11 @@ pub(super) fn agree(
     metrics: &[MetricDef],
 ) -> Result<(), Outcome> {
     let (name, reference) = reference;
-    if let (Some(theirs), Some(ours)) = (&reference.check.input, &side.check.input) {
-        if theirs != ours {
-            let reason = format!("its input has another digest than that of `{name}` in the same round");
-            return Err(Outcome::new(OutcomeKind::WrongResult, reason));
-        }
+    if let (Some(theirs), Some(ours)) = (&reference.check.input, &side.check.input)
+        && theirs != ours
+    {
+        let reason = format!("its input has another digest than that of `{name}` in the same round");
+        return Err(Outcome::new(OutcomeKind::WrongResult, reason));
     }
     same_work((name, &reference.readings), &side.readings, 1, metrics)
 }
@@ -61,14 +64,14 @@ pub(super) fn same_work(
     let (name, reference) = reference;
     for metric in metrics.iter().filter(|m| m.work) {
         let value = |readings: &BTreeMap<String, Reading>| readings.get(metric.id.as_str())?.value();
-        if let (Some(theirs), Some(ours)) = (value(reference), value(side)) {
-            if theirs != ours {
-                let reason = format!(
-                    "it does other work than `{name}`: {} {ours} against {theirs} in {iterations} iteration(s)",
-                    metric.label()
-                );
-                return Err(Outcome::new(OutcomeKind::WrongResult, reason));
-            }
+        if let (Some(theirs), Some(ours)) = (value(reference), value(side))
+            && theirs != ours
+        {
+            let reason = format!(
+                "it does other work than `{name}`: {} {ours} against {theirs} in {iterations} iteration(s)",
+                metric.label()
+            );
+            return Err(Outcome::new(OutcomeKind::WrongResult, reason));
         }
     }
     Ok(())
@@ -85,7 +88,12 @@ mod tests {
 
     #[test]
     fn a_check_that_passed_is_right() {
-        let check = Check { passed: true, error: Some(Number(0.1)), tolerance: Some(Number(0.1)), ..Check::default() };
+        let check = Check {
+            passed: true,
+            error: Some(Number(0.1)),
+            tolerance: Some(Number(0.1)),
+            ..Check::default()
+        };
         assert!(judge(CheckStage::Before, &reply(check)).is_ok());
         assert!(judge(CheckStage::After, &reply(Check { passed: true, ..Check::default() })).is_ok());
     }
@@ -106,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_failed_check_says_when_and_why() {
-        let outcome = judge(CheckStage::After, &reply(Check::wrong("value 3 is 1 where 2 is due"))).unwrap_err();
+        let outcome =
+            judge(CheckStage::After, &reply(Check::wrong("value 3 is 1 where 2 is due"))).unwrap_err();
         assert_eq!(outcome.reason.as_deref(), Some("after timing: value 3 is 1 where 2 is due"));
     }
 

@@ -28,9 +28,9 @@ pub(super) struct Recorder<'e> {
 }
 
 impl Recorder<'_> {
-    pub(super) fn emit(&mut self, event: Event) {
-        self.state.apply(&event);
-        (self.forward)(&event);
+    pub(super) fn emit(&mut self, event: &Event) {
+        self.state.apply(event);
+        (self.forward)(event);
     }
 }
 
@@ -47,7 +47,8 @@ pub fn run_plan(
     let mut recorder = Recorder { state, forward };
     for (case, case_plan) in plan.cases.iter().enumerate() {
         let metrics = metrics(case_plan);
-        let mut runner = CaseRunner { plan, case_plan, metrics: &metrics, case, executor, recorder: &mut recorder };
+        let mut runner =
+            CaseRunner { plan, case_plan, metrics: &metrics, case, executor, recorder: &mut recorder };
         if runner.run() == Err(Interrupted) {
             return Ended::Interrupted;
         }
@@ -77,10 +78,15 @@ impl CaseRunner<'_, '_> {
             .case_plan
             .sides
             .iter()
-            .map(|s| SideNeeds { reference: s.reference, memory_bytes: s.memory_bytes.unwrap_or(0) })
+            .map(|s| {
+                // A side that is not run takes no room, however much it declares.
+                let memory_bytes = s.memory_bytes.filter(|_| s.skip.is_none()).unwrap_or(0);
+                SideNeeds { reference: s.reference, memory_bytes }
+            })
             .collect();
-        let pairing = self.state().pairing.unwrap_or_else(|| Pairing::choose(&needs, self.executor.total_memory()));
-        self.recorder.emit(Event::CaseStarted { case: self.case, pairing });
+        let pairing =
+            self.state().pairing.unwrap_or_else(|| Pairing::choose(&needs, self.executor.total_memory()));
+        self.recorder.emit(&Event::CaseStarted { case: self.case, pairing });
         self.skip_what_cannot_run();
         let budget_ns = self.budget_ns();
         let looks = self.plan.design.looks();
@@ -89,17 +95,20 @@ impl CaseRunner<'_, '_> {
                 return Err(Interrupted);
             }
             let state = self.state();
+            let active = state.active();
+            let parts = pairing.parts(&needs, &active);
             let timings: Vec<LaunchTiming> = state.launches.iter().filter_map(|l| l.timing).collect();
             let launches = state.launches_with_blocks();
             let left_ns = budget_ns.saturating_sub(state.spent_ns());
             let until = looks.next_look(launches).unwrap_or(launches + 1).saturating_sub(launches).max(1);
-            let costs = allocation::costs(&timings);
+            let costs = allocation::costs(&timings, parts.len());
             let components = (launches >= allocation::PILOT_LAUNCHES).then(|| self.components()).flatten();
             let chosen = allocation::choose(components.as_ref(), costs.as_ref(), until, left_ns);
             let end = decide(&Progress {
                 launches,
                 looks: &looks,
-                active: state.active().len(),
+                finished: !timings.is_empty(),
+                active: active.len(),
                 half_width: self.half_width(launches),
                 target: self.plan.design.half_width,
                 left_ns,
@@ -107,31 +116,42 @@ impl CaseRunner<'_, '_> {
             });
             if let Some(end) = end {
                 self.conclude();
-                self.recorder.emit(Event::CaseFinished { case: self.case, end });
+                self.recorder.emit(&Event::CaseFinished { case: self.case, end });
                 return Ok(());
             }
-            let active = self.state().active();
+            // The first launch does not know yet what it costs: it gets its share, not everything that is left.
+            let share_ns = if costs.is_some() { left_ns } else { left_ns / until as u64 };
             let runner = LaunchRunner {
                 plan: self.plan,
                 case_plan: self.case_plan,
                 metrics: self.metrics,
                 case: self.case,
                 launch: self.state().next_launch(),
-                deadline_ns: self.executor.now_ns().saturating_add(left_ns),
+                deadline_ns: self.executor.now_ns().saturating_add(share_ns),
                 executor: self.executor,
                 recorder: self.recorder,
                 allocation: chosen,
                 timing: LaunchTiming::default(),
+                checked: Vec::new(),
+                metered: Vec::new(),
             };
-            runner.run(&pairing.parts(&needs, &active))?;
+            runner.run(&parts)?;
         }
     }
 
     /// An even share of the time that is left for this case and those after it.
     fn budget_ns(&self) -> u64 {
-        let others: u64 =
-            self.recorder.state.cases.iter().enumerate().filter(|(i, _)| *i != self.case).map(|(_, c)| c.spent_ns()).sum();
-        let waiting = self.plan.cases.len() - self.case;
+        let others: u64 = self
+            .recorder
+            .state
+            .cases
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| *i != self.case)
+            .map(|(_, c)| c.spent_ns())
+            .sum();
+        let can_run = |case: &&CasePlan| case.sides.iter().any(|side| side.skip.is_none());
+        let waiting = self.plan.cases[self.case..].iter().filter(can_run).count();
         let total = self.plan.budget.as_nanos() as u64;
         total.saturating_sub(others) / waiting.max(1) as u64
     }
@@ -140,7 +160,7 @@ impl CaseRunner<'_, '_> {
         for side in self.state().active() {
             if let Some(reason) = &self.case_plan.sides[side].skip {
                 let outcome = Outcome::new(OutcomeKind::Skipped, reason.clone());
-                self.recorder.emit(Event::OutcomeSet { case: self.case, side, outcome });
+                self.recorder.emit(&Event::OutcomeSet { case: self.case, side, outcome });
             }
         }
     }
@@ -154,7 +174,7 @@ impl CaseRunner<'_, '_> {
             } else {
                 Outcome::new(OutcomeKind::NotRun, "no block of it was completed")
             };
-            self.recorder.emit(Event::OutcomeSet { case: self.case, side, outcome });
+            self.recorder.emit(&Event::OutcomeSet { case: self.case, side, outcome });
         }
     }
 

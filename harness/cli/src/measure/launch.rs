@@ -1,5 +1,6 @@
 //! One launch of a case: processes, placements, blocks, rounds.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use perfharness_contract::protocol::{CheckReply, Mode, Prepared, Request, SampleReply, SampleRequest};
@@ -12,7 +13,8 @@ use super::correctness;
 use super::engine::Recorder;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
-use super::order::{METERED_ROUND, Place, block_order};
+use super::order::{METERED_ROUND, Place, block_order, part_order};
+use super::state::CaseState;
 use super::warm_up::{self, Patience, WarmUp};
 use super::{Outcome, SampleLength};
 use crate::plan::{CasePlan, Plan};
@@ -26,8 +28,8 @@ const BATCH_NS: f64 = 1_000_000.0;
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
 /// Metered samples are taken in this many launches at least; an exact metric that differs between two is demoted.
-const METERED_LAUNCHES: u32 = 2;
-/// Iterations longer than this are metered in those launches only.
+const METERED_LAUNCHES: usize = 2;
+/// Iterations longer than this are metered in so many launches only.
 const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
 /// A sample may take this much longer than expected before it counts as hanging.
 const SLOWDOWN_ALLOWED: f64 = 20.0;
@@ -45,13 +47,41 @@ struct Live {
     /// Expected time of an iteration; 0 before anything was run.
     iteration_ns: f64,
     length: Option<SampleLength>,
-    /// Round and last iteration of the latest timed sample.
-    last: Option<(u64, u64)>,
+    /// What the latest sample left, warm-up included.
+    last: Option<Left>,
+}
+
+/// What a sample left: the output of its last iteration.
+#[derive(Clone, Copy)]
+struct Left {
+    handle: u64,
+    round: u64,
+    index: u64,
 }
 
 impl Live {
     fn handle(&self) -> u64 {
         self.handles.last().copied().unwrap_or(0)
+    }
+}
+
+/// What a side answered, to be held against the answer of its reference.
+pub(super) struct Told<T> {
+    part: u32,
+    side: usize,
+    round: u64,
+    reply: T,
+}
+
+impl<T> Told<T> {
+    /// The answers of a side and its reference in a round: those of the same part, else, where the sides take turns,
+    /// of another one.
+    fn pair(told: &[Self], side: usize, reference: usize, round: u64) -> Option<(&T, &T)> {
+        let of = |side| move |t: &&Self| t.side == side && t.round == round;
+        let ours = told.iter().rfind(of(side))?;
+        let theirs = told.iter().filter(of(reference));
+        let theirs = theirs.clone().find(|t| t.part == ours.part).or(theirs.last())?;
+        Some((&theirs.reply, &ours.reply))
     }
 }
 
@@ -68,13 +98,17 @@ pub(super) struct LaunchRunner<'a, 'e> {
     /// Time on the executor's clock after which no further block is begun.
     pub(super) deadline_ns: u64,
     pub(super) timing: LaunchTiming,
+    /// Checks before timing, of all parts so far.
+    pub(super) checked: Vec<Told<CheckReply>>,
+    /// Metered samples, of all parts so far.
+    pub(super) metered: Vec<Told<SampleReply>>,
 }
 
 impl LaunchRunner<'_, '_> {
     /// Runs all parts of the launch.
     pub(super) fn run(mut self, parts: &[Vec<usize>]) -> Result<(), Interrupted> {
         let start = self.executor.now_ns();
-        self.emit(Event::LaunchStarted {
+        self.emit(&Event::LaunchStarted {
             case: self.case,
             launch: self.launch,
             placements: self.allocation.placements as u32,
@@ -82,15 +116,15 @@ impl LaunchRunner<'_, '_> {
             load_average: self.executor.load_average(),
             unix_ms: perfharness_platform::clock::unix_ms(),
         });
-        for (part, sides) in parts.iter().enumerate() {
-            self.part(part as u32, sides)?;
+        for part in part_order(self.plan.seed, &self.case_plan.label(), self.launch, parts.len()) {
+            self.part(part as u32, &parts[part])?;
         }
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
-        self.emit(Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
+        self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
         Ok(())
     }
 
-    fn emit(&mut self, event: Event) {
+    fn emit(&mut self, event: &Event) {
         self.recorder.emit(event);
     }
 
@@ -99,22 +133,25 @@ impl LaunchRunner<'_, '_> {
         let first_round = Place { launch: self.launch, placement: 0 }.check_round(0);
         let order = block_order(self.plan.seed, &format!("launch/{stream}"), first_round, sides);
         let mut lives = Vec::new();
-        for side in order {
+        // What failed in an earlier part of this launch is not started again.
+        for side in order.into_iter().filter(|side| self.is_undecided(*side)).collect::<Vec<_>>() {
             if let Some(live) = self.open(side)? {
                 lives.push(Some(live));
             }
         }
+        let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
             if lives.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
                 break;
             }
             self.placement(part, placement, &mut lives)?;
+            latest = placement;
         }
         self.after_checks(&mut lives)?;
-        self.meter(part, &mut lives)?;
+        self.meter(part, latest, &mut lives)?;
         for live in lives.into_iter().flatten() {
             let usage = live.session.usage();
-            self.emit(Event::WorkerFinished {
+            self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
                 launch: self.launch,
@@ -126,8 +163,16 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
+    fn state(&self) -> &CaseState {
+        &self.recorder.state.cases[self.case]
+    }
+
+    fn is_undecided(&self, side: usize) -> bool {
+        self.state().sides[side].outcome.is_none()
+    }
+
     fn out_of_time(&self) -> bool {
-        self.executor.now_ns() >= self.deadline_ns && self.recorder.state.cases[self.case].has_blocks()
+        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
     /// Starts a worker; a failure decides the benchmark.
@@ -138,9 +183,12 @@ impl LaunchRunner<'_, '_> {
             memory_limit_bytes: self.plan.memory_limit_bytes,
             deadline: self.plan.timeout,
         };
+        if self.executor.interrupted() {
+            return Err(Interrupted);
+        }
         let opened = self.executor.launch(self.case_plan.sides[side].worker, &options);
         let Some(Opened { session, hello }) = self.settle(side, opened)? else { return Ok(None) };
-        let state = &self.recorder.state.cases[self.case].sides[side];
+        let state = &self.state().sides[side];
         let live = Live {
             side,
             session,
@@ -151,7 +199,7 @@ impl LaunchRunner<'_, '_> {
             length: state.length,
             last: None,
         };
-        self.emit(Event::WorkerOpened { case: self.case, side, launch: self.launch, hello });
+        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello });
         Ok(Some(live))
     }
 
@@ -161,7 +209,7 @@ impl LaunchRunner<'_, '_> {
             Ok(value) => Ok(Some(value)),
             Err(CallError::Interrupted) => Err(Interrupted),
             Err(CallError::Ended(outcome)) => {
-                self.emit(Event::OutcomeSet { case: self.case, side, outcome });
+                self.emit(&Event::OutcomeSet { case: self.case, side, outcome });
                 Ok(None)
             }
         }
@@ -178,6 +226,10 @@ impl LaunchRunner<'_, '_> {
         T: serde::de::DeserializeOwned,
     {
         let Some(live) = slot else { return Ok(None) };
+        // A session sees the user's wish only while it waits for an answer, and many answers come at once.
+        if self.executor.interrupted() {
+            return Err(Interrupted);
+        }
         let request = request(live);
         let (side, result) = (live.side, call::<T>(live.session.as_mut(), &request, deadline));
         let answer = self.settle(side, result)?;
@@ -190,15 +242,41 @@ impl LaunchRunner<'_, '_> {
     /// A wrong result ends a worker, too.
     fn reject(&mut self, slot: &mut Option<Live>, outcome: Outcome) {
         if let Some(live) = slot.take() {
-            self.emit(Event::OutcomeSet { case: self.case, side: live.side, outcome });
+            self.emit(&Event::OutcomeSet { case: self.case, side: live.side, outcome });
             live.session.finish();
         }
     }
 
-    fn placement(&mut self, part: u32, placement: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
+    fn reject_side(&mut self, lives: &mut [Option<Live>], side: usize, outcome: Outcome) {
+        match lives.iter_mut().find(|slot| slot.as_ref().is_some_and(|live| live.side == side)) {
+            Some(slot) => self.reject(slot, outcome),
+            // Its part of the launch is over.
+            None => self.emit(&Event::OutcomeSet { case: self.case, side, outcome }),
+        }
+    }
+
+    /// Candidates and their references. A candidate that is a reference, too, comes before those that are compared with
+    /// it, so that they are not blamed for what it did.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let sides = &self.case_plan.sides;
+        let depth = |side: usize| {
+            let chain = std::iter::successors(Some(side), |side| sides[*side].reference);
+            chain.take(sides.len()).count()
+        };
+        let mut pairs: Vec<(usize, usize)> = self.case_plan.comparisons().collect();
+        pairs.sort_by_key(|(side, _)| depth(*side));
+        pairs
+    }
+
+    fn placement(
+        &mut self,
+        part: u32,
+        placement: u32,
+        lives: &mut [Option<Live>],
+    ) -> Result<(), Interrupted> {
         let place = Place { launch: self.launch, placement };
         let start = self.executor.now_ns();
-        self.make_room(placement, lives)?;
+        self.make_room(lives)?;
         for slot in lives.iter_mut() {
             let timeout = self.plan.timeout;
             let benchmark = slot.as_ref().map(|l| self.case_plan.sides[l.side].benchmark.clone());
@@ -210,7 +288,7 @@ impl LaunchRunner<'_, '_> {
             }
         }
         if placement == 0 {
-            self.before_checks(place, lives)?;
+            self.before_checks(part, place, lives)?;
         }
         for slot in lives.iter_mut() {
             self.warm_up(place, slot)?;
@@ -230,18 +308,21 @@ impl LaunchRunner<'_, '_> {
     }
 
     /// Lets go of older placements where the next one would not fit beside them.
-    fn make_room(&mut self, placement: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        if placement == 0 {
+    fn make_room(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
+        let placements = lives.iter().flatten().map(|live| live.handles.len()).max().unwrap_or(0);
+        if placements == 0 {
             return Ok(());
         }
         let held: u64 = lives.iter().flatten().filter_map(|l| l.session.usage().rss_bytes).sum();
-        let expected = held as f64 * f64::from(placement + 1) / f64::from(placement);
+        let expected = held as f64 * (placements + 1) as f64 / placements as f64;
         if expected <= self.executor.total_memory() as f64 * HOLD_SHARE {
             return Ok(());
         }
         let timeout = self.plan.timeout;
         for slot in lives.iter_mut() {
-            let handles = slot.as_mut().map(|live| std::mem::take(&mut live.handles)).unwrap_or_default();
+            let Some(live) = slot.as_mut() else { continue };
+            live.last = None;
+            let handles = std::mem::take(&mut live.handles);
             for handle in handles {
                 let _: Option<Value> = self.ask(slot, timeout, |_| Request::Release { handle })?;
             }
@@ -249,38 +330,58 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// Checks every side on iterations of their own: twice in the first launch, because a result that was remembered
-    /// is right the first time.
-    fn before_checks(&mut self, place: Place, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        let rounds = if self.launch == 0 { 2 } else { 1 };
+    /// Checks every side on iterations of their own: twice in the first launch that gets this far, because a result
+    /// that was remembered is right the first time.
+    fn before_checks(
+        &mut self,
+        part: u32,
+        place: Place,
+        lives: &mut [Option<Live>],
+    ) -> Result<(), Interrupted> {
+        let was_checked_twice = |live: &Live| {
+            let mut checks = self.state().sides[live.side].checks.iter();
+            checks.any(|row| row.stage == CheckStage::Before && row.index > 0)
+        };
+        let rounds = if lives.iter().flatten().all(was_checked_twice) { 1 } else { 2 };
         for number in 0..rounds {
             let (round, index) = (place.check_round(number), u64::from(number));
-            let mut replies: Vec<(usize, CheckReply)> = Vec::new();
             for slot in lives.iter_mut() {
-                if let Some(reply) = self.check(slot, CheckStage::Before, round, index)? {
-                    replies.extend(slot.as_ref().map(|live| (live.side, reply)));
+                let left = slot.as_ref().map(|live| Left { handle: live.handle(), round, index });
+                let Some(left) = left else { continue };
+                let reply = self.check(slot, CheckStage::Before, left)?;
+                if let (Some(live), Some(reply)) = (slot.as_ref(), reply) {
+                    self.checked.push(Told { part, side: live.side, round, reply });
                 }
             }
-            for slot in lives.iter_mut() {
-                let Some(side) = slot.as_ref().map(|l| l.side) else { continue };
-                let Some(reference) = self.case_plan.sides[side].reference else { continue };
-                let reply_of = |side: usize| replies.iter().find(|(s, _)| *s == side).map(|(_, reply)| reply);
-                if let (Some(theirs), Some(ours)) = (reply_of(reference), reply_of(side)) {
-                    let name = self.case_plan.sides[reference].benchmark.variant.as_str();
-                    if let Err(outcome) = correctness::agree((name, theirs), ours, self.metrics) {
-                        self.reject(slot, outcome);
-                    }
-                }
-            }
+            self.compare(lives, |runner, side, reference, name| {
+                let (theirs, ours) = Told::pair(&runner.checked, side, reference, round)?;
+                correctness::agree((name, theirs), ours, runner.metrics).err()
+            });
         }
         Ok(())
     }
 
-    /// Checks what the last timed sample of each side left.
+    /// Rejects the sides that `disagrees` finds to differ from their reference, whose name it is given.
+    fn compare(
+        &mut self,
+        lives: &mut [Option<Live>],
+        disagrees: impl Fn(&Self, usize, usize, &str) -> Option<Outcome>,
+    ) {
+        for (side, reference) in self.pairs() {
+            if self.is_undecided(side) && self.is_undecided(reference) {
+                let name = self.case_plan.sides[reference].benchmark.variant.as_str();
+                if let Some(outcome) = disagrees(self, side, reference, name) {
+                    self.reject_side(lives, side, outcome);
+                }
+            }
+        }
+    }
+
+    /// Checks what the last sample of each side left.
     fn after_checks(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
         for slot in lives.iter_mut() {
-            if let Some((round, index)) = slot.as_ref().and_then(|live| live.last) {
-                self.check(slot, CheckStage::After, round, index)?;
+            if let Some(left) = slot.as_ref().and_then(|live| live.last) {
+                self.check(slot, CheckStage::After, left)?;
             }
         }
         Ok(())
@@ -290,13 +391,13 @@ impl LaunchRunner<'_, '_> {
         &mut self,
         slot: &mut Option<Live>,
         stage: CheckStage,
-        round: u64,
-        index: u64,
+        left: Left,
     ) -> Result<Option<CheckReply>, Interrupted> {
+        let Left { handle, round, index } = left;
         let fresh = stage == CheckStage::Before;
-        let deadline = self.deadline(slot, 1);
+        let deadline = self.deadline(slot.as_ref(), 1);
         let reply: Option<CheckReply> =
-            self.ask(slot, deadline, |live| Request::Check { handle: live.handle(), round, index, fresh })?;
+            self.ask(slot, deadline, |_| Request::Check { handle, round, index, fresh })?;
         let (Some(live), Some(reply)) = (slot.as_ref(), reply) else { return Ok(None) };
         let event = Event::Checked {
             case: self.case,
@@ -307,7 +408,7 @@ impl LaunchRunner<'_, '_> {
             index,
             reply: reply.clone(),
         };
-        self.emit(event);
+        self.emit(&event);
         if let Err(outcome) = correctness::judge(stage, &reply) {
             self.reject(slot, outcome);
             return Ok(None);
@@ -315,8 +416,8 @@ impl LaunchRunner<'_, '_> {
         Ok(Some(reply))
     }
 
-    fn deadline(&self, slot: &Option<Live>, iterations: u64) -> Duration {
-        let expected = slot.as_ref().map_or(0.0, |live| live.iteration_ns) * iterations as f64;
+    fn deadline(&self, live: Option<&Live>, iterations: u64) -> Duration {
+        let expected = live.map_or(0.0, |live| live.iteration_ns) * iterations as f64;
         self.plan.timeout + Duration::from_nanos((expected * SLOWDOWN_ALLOWED) as u64)
     }
 
@@ -328,8 +429,10 @@ impl LaunchRunner<'_, '_> {
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
-            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it.
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && place.placement == 0) {
+            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it; once
+            // its length is known, the check before timing has warmed it up.
+            let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
+            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && untuned) {
                 break;
             }
             let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };
@@ -350,11 +453,11 @@ impl LaunchRunner<'_, '_> {
         if !batches.is_empty() {
             let steady = warm_up::is_steady(&batches, confirming);
             let warm_up = WarmUp::of(&batches, steady);
-            self.emit(Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
+            self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }
         if untuned {
             let SampleLength { iterations, lead_in } = length;
-            self.emit(Event::Tuned { case, side, iterations, lead_in });
+            self.emit(&Event::Tuned { case, side, iterations, lead_in });
         }
         Ok(())
     }
@@ -385,10 +488,8 @@ impl LaunchRunner<'_, '_> {
                 };
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
-                let Some(live) = lives[slot].as_mut() else { return Ok(()) };
-                live.last = Some((round, (length.lead_in + length.iterations).saturating_sub(1)));
-                let side = live.side;
-                self.emit(Event::Sampled(SampleEvent {
+                let Some(side) = lives[slot].as_ref().map(|live| live.side) else { return Ok(()) };
+                self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
                     side,
                     launch: self.launch,
@@ -410,19 +511,23 @@ impl LaunchRunner<'_, '_> {
         self.timing.blocks += 1;
         let dropped = contamination::drop_cause(&flags);
         let (case, launch, placement) = (self.case, self.launch, place.placement);
-        self.emit(Event::BlockFinished { case, launch, placement, block, dropped });
+        self.emit(&Event::BlockFinished { case, launch, placement, block, dropped });
         Ok(())
     }
 
+    /// Launches before this one that a side was metered in.
+    fn metered_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    }
+
     /// One metered sample of each side, on its latest placement.
-    fn meter(&mut self, part: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        let placement = self.timing.placements.saturating_sub(1);
-        let mut replies: Vec<(usize, SampleReply)> = Vec::new();
+    fn meter(&mut self, part: u32, placement: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
         for slot in lives.iter_mut() {
             let wanted = slot.as_ref().is_some_and(|live| {
                 let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
                 let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
-                placed && (cheap || self.launch < METERED_LAUNCHES)
+                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
             });
             if !wanted {
                 continue;
@@ -431,7 +536,7 @@ impl LaunchRunner<'_, '_> {
             let sampled = self.sample(slot, Mode::Metered, METERED_ROUND, length)?;
             let (Some(live), Some((reply, start_ns))) = (slot.as_ref(), sampled) else { continue };
             let side = live.side;
-            self.emit(Event::Sampled(SampleEvent {
+            self.emit(&Event::Sampled(SampleEvent {
                 case: self.case,
                 side,
                 launch: self.launch,
@@ -448,25 +553,13 @@ impl LaunchRunner<'_, '_> {
                 readings: reply.readings.clone(),
                 flags: Vec::new(),
             }));
-            replies.push((side, reply));
+            self.metered.push(Told { part, side, round: METERED_ROUND, reply });
         }
-        for slot in lives.iter_mut() {
-            let Some(side) = slot.as_ref().map(|l| l.side) else { continue };
-            let Some(reference) = self.case_plan.sides[side].reference else { continue };
-            let reply_of = |side: usize| replies.iter().find(|(s, _)| *s == side).map(|(_, reply)| reply);
-            if let (Some(theirs), Some(ours)) = (reply_of(reference), reply_of(side)) {
-                let name = self.case_plan.sides[reference].benchmark.variant.as_str();
-                let same = correctness::same_work(
-                    (name, &theirs.readings),
-                    &ours.readings,
-                    METERED_ITERATIONS,
-                    self.metrics,
-                );
-                if let Err(outcome) = same {
-                    self.reject(slot, outcome);
-                }
-            }
-        }
+        self.compare(lives, |runner, side, reference, name| {
+            let (theirs, ours) = Told::pair(&runner.metered, side, reference, METERED_ROUND)?;
+            let theirs = (name, &theirs.readings);
+            correctness::same_work(theirs, &ours.readings, METERED_ITERATIONS, runner.metrics).err()
+        });
         Ok(())
     }
 
@@ -479,11 +572,22 @@ impl LaunchRunner<'_, '_> {
         length: SampleLength,
     ) -> Result<Option<(SampleReply, Option<u64>)>, Interrupted> {
         let SampleLength { iterations, lead_in } = length;
-        let deadline = self.deadline(slot, iterations + lead_in);
+        let deadline = self.deadline(slot.as_ref(), iterations + lead_in);
         let reply: Option<SampleReply> = self.ask(slot, deadline, |live| {
-            Request::Sample(SampleRequest { handle: live.handle(), mode, round, offset: 0, lead_in, iterations })
+            Request::Sample(SampleRequest {
+                handle: live.handle(),
+                mode,
+                round,
+                offset: 0,
+                lead_in,
+                iterations,
+            })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        if let Some(live) = slot.as_mut() {
+            live.last =
+                Some(Left { handle: live.handle(), round, index: (lead_in + iterations).saturating_sub(1) });
+        }
         if reply.wall_ns == 0 {
             let reason = format!("a sample of {iterations} iterations took 0 ns by its clock");
             self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
@@ -492,5 +596,21 @@ impl LaunchRunner<'_, '_> {
         let offset = slot.as_ref().and_then(|live| live.session.clock_offset_ns());
         let start = reply.start_ns.zip(offset).map(|(start, offset)| start.saturating_add_signed(offset));
         Ok(Some((reply, start)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_the_same_part_are_held_against_each_other_first() {
+        let told = |part, side, reply: &'static str| Told { part, side, round: 7, reply };
+        // The reference (0) shares a part with each candidate; the third candidate has its turn alone.
+        let all = [told(0, 0, "a"), told(0, 1, "b"), told(1, 0, "c"), told(1, 2, "d"), told(2, 3, "e")];
+        assert_eq!(Told::pair(&all, 1, 0, 7), Some((&"a", &"b")));
+        assert_eq!(Told::pair(&all, 2, 0, 7), Some((&"c", &"d")));
+        assert_eq!(Told::pair(&all, 3, 0, 7), Some((&"c", &"e")));
+        assert_eq!(Told::pair(&all, 1, 0, 8), None);
     }
 }

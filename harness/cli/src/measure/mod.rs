@@ -11,7 +11,8 @@ mod engine;
 mod event;
 mod executor;
 mod launch;
-
+#[cfg(test)]
+mod mock;
 mod order;
 mod outcome;
 mod pairing;
@@ -19,6 +20,8 @@ mod process;
 mod sample_length;
 mod state;
 mod stopping;
+#[cfg(test)]
+mod tests;
 mod warm_up;
 
 pub use contamination::{Contamination, Flag};

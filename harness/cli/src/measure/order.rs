@@ -37,7 +37,6 @@ impl Place {
     pub(super) fn check_round(self, number: u32) -> u64 {
         self.base() + CHECK + u64::from(number).min(METERED - CHECK - 1)
     }
-
 }
 
 /// The round of every metered sample. It is the same in all launches, and so is its input: counts that depend on the
@@ -52,6 +51,17 @@ pub(super) fn block_order(seed: u64, stream: &str, round: u64, sides: &[usize]) 
     for i in (1..order.len()).rev() {
         let j = (rng.next_u64() % (i as u64 + 1)) as usize;
         order.swap(i, j);
+    }
+    order
+}
+
+/// The order of the parts of a launch: random for one launch, and its reverse for the next, so that neither a drift nor
+/// what the parts before it leave behind favours a side whose turn comes earlier.
+pub(super) fn part_order(seed: u64, stream: &str, launch: u32, parts: usize) -> Vec<usize> {
+    let parts: Vec<usize> = (0..parts).collect();
+    let mut order = block_order(seed, &format!("parts/{stream}"), u64::from(launch / 2), &parts);
+    if launch % 2 == 1 {
+        order.reverse();
     }
     order
 }

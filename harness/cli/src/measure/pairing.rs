@@ -32,9 +32,8 @@ impl Pairing {
     pub(super) fn choose(sides: &[SideNeeds], total_memory: u64) -> Self {
         let room = total_memory as f64 * MEMORY_SHARE;
         let all: f64 = sides.iter().map(|s| s.memory_bytes as f64).sum();
-        let pair = |s: &SideNeeds| {
-            s.memory_bytes as f64 + s.reference.map_or(0.0, |r| sides[r].memory_bytes as f64)
-        };
+        let pair =
+            |s: &SideNeeds| s.memory_bytes as f64 + s.reference.map_or(0.0, |r| sides[r].memory_bytes as f64);
         if all <= room {
             Self::Together
         } else if sides.iter().map(pair).fold(0.0, f64::max) <= room {

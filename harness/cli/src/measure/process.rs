@@ -11,8 +11,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{
-    Description, ErrorCode, FRAME_START, Hello, HelloReply, PROTOCOL_VERSION, Request, RequestFrame, ResponseFrame,
-    WireError,
+    Description, ErrorCode, FRAME_START, Hello, HelloReply, PROTOCOL_VERSION, Request, RequestFrame,
+    ResponseFrame, WireError,
 };
 use perfharness_platform::{
     Exit, MachineCounters, ProcessUsage, clock, detach_from_terminal, exit_of, kill_tree, limit_memory,
@@ -24,6 +24,7 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::Outcome;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
+use crate::plain_text::{make_plain, plain};
 
 /// How a worker is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,15 +85,14 @@ impl Executor for ProcessExecutor {
         let hello: HelloReply = call(&mut session, &request, options.deadline)?;
         let after = clock::monotonic_ns();
         if hello.protocol != PROTOCOL_VERSION {
-            let reason = format!(
-                "it speaks protocol {}; this harness speaks {PROTOCOL_VERSION}",
-                hello.protocol
-            );
+            let reason =
+                format!("it speaks protocol {}; this harness speaks {PROTOCOL_VERSION}", hello.protocol);
             return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
         }
         // The answer was made somewhere between the two readings; their middle is off by half of that at most.
-        session.clock_offset_ns =
-            hello.clock_ns.map(|theirs| (before.midpoint(after) as i64).wrapping_sub(theirs as i64));
+        session.clock_offset_ns = hello
+            .clock_ns
+            .map(|theirs| before.midpoint(after).cast_signed().wrapping_sub(theirs.cast_signed()));
         Ok(Opened { session: Box::new(session), hello })
     }
 
@@ -137,20 +137,37 @@ enum Line {
 
 /// The last lines that a worker wrote, on stderr or between its frames.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<VecDeque<String>>>);
+struct Kept(Arc<Mutex<LastWords>>);
+
+#[derive(Default)]
+struct LastWords {
+    lines: VecDeque<String>,
+    /// A line since the last request said that an allocation failed; a long backtrace may have pushed it out since.
+    allocation_failed: bool,
+}
 
 impl Kept {
-    fn push(&self, line: String) {
-        let mut lines = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if lines.len() == KEPT_LINES {
-            lines.pop_front();
+    fn words(&self) -> std::sync::MutexGuard<'_, LastWords> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn push(&self, line: &str) {
+        let mut words = self.words();
+        // What Rust and CPython write when an allocation fails, before they give up.
+        words.allocation_failed |=
+            line.starts_with("memory allocation of ") || line.trim_end() == "MemoryError";
+        if words.lines.len() == KEPT_LINES {
+            words.lines.pop_front();
         }
-        lines.push_back(line);
+        words.lines.push_back(plain(line));
     }
 
     fn lines(&self) -> Vec<String> {
-        let lines = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        lines.iter().cloned().collect()
+        self.words().lines.iter().cloned().collect()
+    }
+
+    fn allocation_failed(&self) -> bool {
+        self.words().allocation_failed
     }
 }
 
@@ -169,7 +186,11 @@ struct ProcessSession {
 }
 
 impl ProcessSession {
-    fn start(worker: &WorkerCommand, options: &LaunchOptions, executor: &ProcessExecutor) -> Result<Self, CallError> {
+    fn start(
+        worker: &WorkerCommand,
+        options: &LaunchOptions,
+        executor: &ProcessExecutor,
+    ) -> Result<Self, CallError> {
         let crashed = |reason: String| CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason));
         // Names of equal length: the length of a path can change the layout of a process's stack.
         let scratch = tempfile::Builder::new().prefix("perfharness-").rand_bytes(10).tempdir();
@@ -196,7 +217,7 @@ impl ProcessSession {
         if let Some(stderr) = child.stderr.take() {
             let kept = kept.clone();
             thread::spawn(move || {
-                read_lines(stderr, |line| kept.push(line));
+                read_lines(stderr, |line| kept.push(&line));
                 let _ = done_sender.send(());
             });
         }
@@ -219,6 +240,8 @@ impl ProcessSession {
     fn send(&mut self, request: &Request, deadline: Duration) -> std::io::Result<u64> {
         let id = self.next_id;
         self.next_id += 1;
+        // One that failed during an earlier request was dealt with.
+        self.kept.words().allocation_failed = false;
         let frame = RequestFrame {
             perfharness: PROTOCOL_VERSION,
             id,
@@ -266,11 +289,7 @@ impl ProcessSession {
             return CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason).with_stderr(kept));
         };
         let exit = exit_of(status);
-        // Rust aborts and CPython ends with these words when an allocation fails.
-        let out_of_memory = kept.iter().any(|line| {
-            (exit.is_abort() && line.starts_with("memory allocation of ")) || line.trim_end() == "MemoryError"
-        });
-        let outcome = if out_of_memory {
+        let outcome = if self.kept.allocation_failed() {
             Outcome::new(OutcomeKind::OutOfMemory, format!("an allocation failed during `{op}` ({exit})"))
         } else {
             let hint = match exit {
@@ -285,9 +304,15 @@ impl ProcessSession {
 
     fn answer(&mut self, op: &str, id: u64, line: &str) -> Result<Value, CallError> {
         let crashed = OutcomeKind::Crashed;
-        let frame: ResponseFrame = match serde_json::from_str(line) {
+        let parsed = serde_json::from_str(line).and_then(|mut frame: Value| {
+            make_plain(&mut frame);
+            serde_json::from_value(frame)
+        });
+        let frame: ResponseFrame = match parsed {
             Ok(frame) => frame,
-            Err(error) => return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}"))),
+            Err(error) => {
+                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
+            }
         };
         if frame.perfharness != PROTOCOL_VERSION {
             let reason = format!(
@@ -329,6 +354,11 @@ impl Session for ProcessSession {
         };
         let start = clock::now();
         loop {
+            // Before the answer, too: a worker that always answers quickly must not put off the end of the run.
+            if self.interrupted.load(Ordering::Relaxed) {
+                self.stop();
+                return Err(CallError::Interrupted);
+            }
             match self.lines.recv_timeout(POLL) {
                 Ok(Line::Frame(line)) => return self.answer(op, id, &line),
                 Ok(Line::TooLong) => {
@@ -338,16 +368,13 @@ impl Session for ProcessSession {
                 Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.interrupted.load(Ordering::Relaxed) {
-                self.stop();
-                return Err(CallError::Interrupted);
-            }
             if start.elapsed() > deadline {
                 let reason = format!("no answer to `{op}` within {:.1} s", deadline.as_secs_f64());
                 return Err(self.end(OutcomeKind::TimedOut, reason));
             }
             if let Some(rss) = self.over_limit() {
-                let whose = if self.limit_is_users { "its limit" } else { "nine tenths of the machine's memory" };
+                let whose =
+                    if self.limit_is_users { "its limit" } else { "nine tenths of the machine's memory" };
                 let mib = |bytes: u64| bytes >> 20;
                 let reason = format!(
                     "it held {} MiB during `{op}`, more than {whose} of {} MiB",
@@ -394,6 +421,11 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
         let line = match read {
             Ok(0) | Err(_) => Line::End,
             Ok(_) if buffer.len() as u64 == MAX_LINE_BYTES && !buffer.ends_with(b"\n") => Line::TooLong,
+            // A line without its end is what a worker that died left of it.
+            Ok(_) if !buffer.ends_with(b"\n") => {
+                kept.push(&stdout_words(&String::from_utf8_lossy(&buffer)));
+                Line::End
+            }
             Ok(_) => {
                 let text = String::from_utf8_lossy(&buffer);
                 let text = text.trim_end_matches(['\n', '\r']);
@@ -402,7 +434,7 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
                     None => (text, None),
                 };
                 if !before.trim().is_empty() {
-                    kept.push(format!("stdout: {}", before.chars().take(500).collect::<String>()));
+                    kept.push(&stdout_words(before));
                 }
                 match frame {
                     Some(frame) => Line::Frame(frame),
@@ -415,6 +447,10 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
             return;
         }
     }
+}
+
+fn stdout_words(text: &str) -> String {
+    format!("stdout: {}", text.chars().take(500).collect::<String>())
 }
 
 fn read_lines(input: impl Read, mut each: impl FnMut(String)) {

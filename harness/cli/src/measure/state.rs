@@ -1,7 +1,8 @@
 //! What is known of a run so far: a fold over its events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode};
 use perfharness_verdict::{Block, Launch, Paired, Placement, log_ratio};
 
@@ -38,6 +39,9 @@ pub struct CaseState {
     /// What ended it; absent while it is being measured.
     pub end: Option<CaseEnd>,
 }
+
+/// Times of a candidate and its reference, by round.
+type Rounds = BTreeMap<u64, [Option<f64>; 2]>;
 
 /// One launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,8 +160,10 @@ impl CaseState {
             Event::CaseStarted { pairing, .. } => {
                 self.pairing = Some(*pairing);
                 self.end = None;
-                // What a killed harness left of a block is not a block.
+                // What a killed harness left of a block is not a block, and what it concluded while it was killed is
+                // concluded again.
                 self.pending.clear();
+                self.sides.iter_mut().for_each(SideState::reopen);
             }
             Event::LaunchStarted { launch, load_average, unix_ms, .. } => {
                 self.pending.clear();
@@ -217,11 +223,16 @@ impl CaseState {
         (0..self.sides.len()).filter(|side| self.sides[*side].outcome.is_none()).collect()
     }
 
-    /// Launches that have at least one complete block.
+    /// Launches in which every side that is still to be measured has a complete block. One that was cut off between two
+    /// of its parts is not counted: it lacks a side.
     pub fn launches_with_blocks(&self) -> usize {
-        let mut launches: Vec<u32> = self.samples.iter().map(|row| row.sample.launch).collect();
-        launches.dedup();
-        launches.len()
+        let launches_of = |side: usize| {
+            let own = self.samples.iter().map(|row| &row.sample).filter(|s| s.side == side);
+            let mut launches: Vec<u32> = own.map(|s| s.launch).collect();
+            launches.dedup();
+            launches.len()
+        };
+        self.active().into_iter().map(launches_of).min().unwrap_or(0)
     }
 
     /// Number of the next launch.
@@ -241,13 +252,14 @@ impl CaseState {
         if self.pairing == Some(Pairing::Alternating) {
             return self.paired_by_launch(candidate, reference);
         }
-        // Launch -> placement -> block -> round -> (candidate, reference).
-        type Rounds = BTreeMap<u64, [Option<f64>; 2]>;
+        // Launch -> placement -> block -> rounds.
         let mut tree: BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, Rounds>>> = BTreeMap::new();
-        // In pairwise launches the reference is measured in several parts; the candidate's own part counts.
-        let parts: BTreeMap<u32, u32> =
-            self.counted().filter(|s| s.side == candidate).map(|s| (s.launch, s.part)).collect();
-        for sample in self.counted().filter(|s| parts.get(&s.launch) == Some(&s.part)) {
+        // In pairwise launches a reference is measured in several parts; the one that both were alive in counts.
+        let parts_of = |side: usize| -> BTreeSet<(u32, u32)> {
+            self.counted().filter(|s| s.side == side).map(|s| (s.launch, s.part)).collect()
+        };
+        let shared = &parts_of(candidate) & &parts_of(reference);
+        for sample in self.counted().filter(|s| shared.contains(&(s.launch, s.part))) {
             let slot = match sample.side {
                 side if side == candidate => 0,
                 side if side == reference => 1,
@@ -267,7 +279,10 @@ impl CaseState {
         };
         tree.values()
             .map(|placements| -> Launch {
-                placements.values().map(|blocks| -> Placement { blocks.values().filter_map(block).collect() }).collect()
+                placements
+                    .values()
+                    .map(|blocks| -> Placement { blocks.values().filter_map(block).collect() })
+                    .collect()
             })
             .collect()
     }
@@ -293,10 +308,12 @@ impl CaseState {
 
     /// Ns per iteration of a side, nested as launch > placement > sample; `figure` picks what is taken of a sample.
     pub fn levels(&self, side: usize, figure: impl Fn(&SampleEvent) -> Option<f64>) -> Vec<Vec<Vec<f64>>> {
-        let mut tree: BTreeMap<u32, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+        // Each part of a launch has placements of its own.
+        let mut tree: BTreeMap<u32, BTreeMap<(u32, u32), Vec<f64>>> = BTreeMap::new();
         for sample in self.counted().filter(|s| s.side == side) {
             if let Some(value) = figure(sample) {
-                tree.entry(sample.launch).or_default().entry(sample.placement).or_default().push(value);
+                let placements = tree.entry(sample.launch).or_default();
+                placements.entry((sample.part, sample.placement)).or_default().push(value);
             }
         }
         tree.into_values().map(|placements| placements.into_values().collect()).collect()
@@ -337,6 +354,12 @@ impl SideState {
             | Event::LaunchFinished { .. }
             | Event::CaseFinished { .. } => {}
         }
+    }
+
+    /// Takes back what only the end of a case says.
+    fn reopen(&mut self) {
+        let concluded = |outcome: &Outcome| matches!(outcome.kind, OutcomeKind::Ok | OutcomeKind::NotRun);
+        self.outcome.take_if(|outcome| concluded(outcome));
     }
 
     /// Best time of an iteration seen while warming up, in ns.

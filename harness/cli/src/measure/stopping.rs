@@ -34,6 +34,8 @@ pub(super) struct Progress<'a> {
     pub(super) launches: usize,
     /// The plan of looks.
     pub(super) looks: &'a Looks,
+    /// Whether any launch ran to its end. What a launch that was cut off measured was not checked after timing.
+    pub(super) finished: bool,
     /// Sides without an outcome.
     pub(super) active: usize,
     /// The widest half-width among the comparisons, or levels where nothing is compared.
@@ -52,6 +54,9 @@ pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
     let launches = progress.launches;
     if progress.active == 0 {
         return Some(CaseEnd::NothingLeft);
+    }
+    if !progress.finished {
+        return None;
     }
     if launches >= progress.looks.max_launches() {
         return Some(CaseEnd::LastLook { launches });
@@ -74,6 +79,7 @@ mod tests {
         Progress {
             launches: 8,
             looks,
+            finished: true,
             active: 2,
             half_width: Some(0.05),
             target: 0.02,
@@ -110,5 +116,11 @@ mod tests {
         assert_eq!(decide(&spent), Some(CaseEnd::Budget { launches: 8 }));
         assert_eq!(decide(&Progress { launches: 0, ..spent }), None);
         assert_eq!(decide(&Progress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
+    }
+
+    #[test]
+    fn nothing_ends_it_before_a_launch_ran_to_its_end() {
+        let looks = Looks::fixed(8).unwrap();
+        assert_eq!(decide(&Progress { finished: false, left_ns: 0, ..progress(&looks) }), None);
     }
 }

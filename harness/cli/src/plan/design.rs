@@ -48,7 +48,7 @@ impl Design {
     pub fn budget_per_case(effort: Effort) -> Duration {
         Duration::from_secs(match effort {
             Effort::Quick => 12,
-            Effort::Standard => 90,
+            Effort::Standard => 150,
             Effort::Thorough => 900,
         })
     }

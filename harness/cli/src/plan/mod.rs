@@ -76,6 +76,9 @@ impl CasePlan {
     }
 }
 
+/// The budget of a run that is to make a fixed number of launches, however long they take: a day.
+pub const NO_BUDGET: Duration = Duration::from_hours(24);
+
 impl Plan {
     /// Benchmarks that are going to be measured.
     pub fn measured(&self) -> usize {

@@ -21,7 +21,9 @@ pub struct Pattern {
 #[derive(Debug, thiserror::Error)]
 pub enum PatternError {
     /// It has more than three parts, or an empty one.
-    #[error("pattern `{text}` is not of the form workload/case/variant; write `all`, `json-logging` or 'json-logging/*/slow'")]
+    #[error(
+        "pattern `{text}` is not of the form workload/case/variant; write `all`, `json-logging` or 'json-logging/*/slow'"
+    )]
     Form {
         /// The pattern.
         text: String,
@@ -47,7 +49,8 @@ impl FromStr for Pattern {
         let glob = |at: usize| {
             let part = parts.get(at).copied().unwrap_or("*");
             let glob = GlobBuilder::new(part).literal_separator(true).build();
-            glob.map(|g| g.compile_matcher()).map_err(|source| PatternError::Glob { text: text.into(), source })
+            glob.map(|g| g.compile_matcher())
+                .map_err(|source| PatternError::Glob { text: text.into(), source })
         };
         let literal = |part: &str| !part.contains(['*', '?', '[', '{', '\\']);
         Ok(Self {
@@ -79,7 +82,7 @@ impl Pattern {
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     /// No benchmark has such an id.
-    #[error("no benchmark matches `{pattern}`{}; `perfharness list` shows all", suggestion(.nearest))]
+    #[error("no benchmark matches `{pattern}`{}; `perfharness list` shows all", suggestion(.nearest.as_deref()))]
     Unknown {
         /// The pattern.
         pattern: String,
@@ -98,8 +101,8 @@ pub enum SelectError {
     },
 }
 
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |id| format!(", did you mean `{id}`?"))
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |id| format!(", did you mean `{id}`?"))
 }
 
 /// Selected cases and the benchmarks to compare in each.

@@ -47,7 +47,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
                 let hello = state.hello.as_ref()?;
                 let digest = catalog.workers.get(side.worker).and_then(|w| w.digest.as_ref());
                 let environment = Environment::new(side.worker, digest, hello, &threads);
-                let known = environments.iter().position(|e| *e == environment);
+                let known = environments.iter().position(|e| e.is_like(&environment));
                 Some(known.unwrap_or_else(|| {
                     environments.push(environment);
                     environments.len() - 1
@@ -183,9 +183,13 @@ fn check(state: &SideState) -> Option<CheckRecord> {
     rounds.dedup();
     let mut notes = Vec::new();
     if inputs.is_empty() {
-        notes.push("the worker gives no digest of its input, so that sides could be given different ones".into());
+        notes.push(
+            "the worker gives no digest of its input, so that sides could be given different ones".into(),
+        );
     } else if inputs.len() < rounds.len() {
-        notes.push("the input was the same in different rounds, so that remembered results cannot be noticed".into());
+        notes.push(
+            "the input was the same in different rounds, so that remembered results cannot be noticed".into(),
+        );
     }
     Some(CheckRecord {
         before: count(CheckStage::Before),
@@ -218,23 +222,23 @@ fn metrics(
     for metric in &definition.metrics {
         metrics.insert(metric.id.to_string(), metered(&case.sides[side], metric));
     }
-    if let (Some(items), Some(wall)) = (case_def.and_then(|c| c.items.as_ref()), metrics.get(standard::WALL_TIME)) {
-        if let Some(ns) = wall.value.value() {
-            let rate = |ns: f64| items.count as f64 * 1e9 / ns;
-            let interval = wall.interval.map(|i| perfharness_verdict::Interval {
-                lower: rate(i.upper),
-                upper: rate(i.lower),
-            });
-            let record = MetricRecord {
-                unit: format!("{}/s", items.unit),
-                kind: MetricKind::Derived,
-                value: Reading::Value(Number(rate(ns))),
-                interval,
-                ..wall.clone()
-            };
-            let launches = record.launches.iter().map(|n| Number(rate(n.0))).collect();
-            metrics.insert("rate".into(), MetricRecord { launches, ..record });
-        }
+    if let (Some(items), Some(wall)) =
+        (case_def.and_then(|c| c.items.as_ref()), metrics.get(standard::WALL_TIME))
+        && let Some(ns) = wall.value.value()
+    {
+        let rate = |ns: f64| items.count as f64 * 1e9 / ns;
+        let interval = wall
+            .interval
+            .map(|i| perfharness_verdict::Interval { lower: rate(i.upper), upper: rate(i.lower) });
+        let record = MetricRecord {
+            unit: format!("{}/s", items.unit),
+            kind: MetricKind::Derived,
+            value: Reading::Value(Number(rate(ns))),
+            interval,
+            ..wall.clone()
+        };
+        let launches = record.launches.iter().map(|n| Number(rate(n.0))).collect();
+        metrics.insert("rate".into(), MetricRecord { launches, ..record });
     }
     metrics
 }
@@ -264,9 +268,10 @@ fn timed(
     let Ok(found) = level(&levels, confidence) else {
         return absent(metric, "the worker does not report it");
     };
+    // A launch is the geometric mean of its placements, as in the level itself.
     let launch = |placements: &Vec<Vec<f64>>| {
-        let medians: Vec<f64> = placements.iter().filter_map(|samples| median(samples)).collect();
-        Number(medians.iter().sum::<f64>() / medians.len() as f64)
+        let logs: Vec<f64> = placements.iter().filter_map(|samples| median(samples)).map(f64::ln).collect();
+        Number((logs.iter().sum::<f64>() / logs.len() as f64).exp())
     };
     MetricRecord {
         unit: metric.unit.clone(),

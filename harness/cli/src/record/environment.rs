@@ -62,4 +62,14 @@ impl Environment {
             threads: threads.clone(),
         }
     }
+
+    /// Whether two processes ran under the same conditions. The step of the clock is none of them: each process
+    /// measures it anew, and it comes out a little different.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let Self { worker, worker_digest, program, protocol, meters, clock_resolution_ns: _, facts, threads } =
+            self;
+        (*worker, worker_digest, program, *protocol)
+            == (other.worker, &other.worker_digest, &other.program, other.protocol)
+            && (meters, facts, threads) == (&other.meters, &other.facts, &other.threads)
+    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use perfharness_platform::sync_directory;
 
 use super::{FORMAT_VERSION, RunRecord};
+use crate::plain_text::make_plain;
 
 /// Why a record could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +53,8 @@ pub enum RecordError {
 /// # Errors
 /// When the file cannot be read, is no record, or has a format of another version.
 pub fn read(path: &Path) -> Result<RunRecord, RecordError> {
-    let text = std::fs::read_to_string(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
     parse(path, &text)
 }
 
@@ -63,12 +65,15 @@ pub fn read(path: &Path) -> Result<RunRecord, RecordError> {
 pub fn parse(path: &Path, text: &str) -> Result<RunRecord, RecordError> {
     let broken = |source| RecordError::Parse { path: path.into(), source };
     // The version first: a later format may not parse otherwise.
-    let value: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
+    let mut value: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
     match value.get("format").and_then(serde_json::Value::as_u64) {
         Some(found) if found != u64::from(FORMAT_VERSION) => {
             Err(RecordError::Version { path: path.into(), found })
         }
-        _ => serde_json::from_value(value).map_err(broken),
+        _ => {
+            make_plain(&mut value);
+            serde_json::from_value(value).map_err(broken)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::file::write_atomically;
 use crate::measure::Event;
 use crate::plan::Plan;
 use crate::request::RunRequest;
@@ -91,16 +92,19 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on writing behind `length` bytes; what a killed harness left of a last line is cut away.
+    /// Goes on writing behind `length` bytes, under a new header; what a killed harness left of a last line is cut away.
     ///
     /// # Errors
-    /// When the file cannot be opened.
-    pub fn append(path: &Path, length: u64) -> Result<Self, JournalError> {
+    /// When the file cannot be read or written.
+    pub fn append(path: &Path, length: u64, header: &JournalHeader) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.into(), source };
-        let mut file = File::options().write(true).open(path).map_err(io)?;
-        file.set_len(length).map_err(io)?;
-        io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(io)?;
-        Ok(Self { path: path.into(), file })
+        let mut content = serde_json::to_vec(header).map_err(|e| io(e.into()))?;
+        let older = std::fs::read(path).map_err(io)?;
+        let complete = older.get(..length as usize).unwrap_or(&older);
+        let events = complete.iter().position(|byte| *byte == b'\n').unwrap_or(complete.len());
+        content.extend_from_slice(&complete[events..]);
+        write_atomically(path, &content).map_err(io)?;
+        Ok(Self { path: path.into(), file: File::options().append(true).open(path).map_err(io)? })
     }
 
     /// Adds an event.
@@ -167,10 +171,12 @@ pub fn replay(path: &Path) -> Result<Replay, JournalError> {
             if value.get("journal").and_then(serde_json::Value::as_u64) != Some(u64::from(JOURNAL_VERSION)) {
                 return Err(unusable("it was written by another version of perfharness".into()));
             }
-            header = Some(serde_json::from_value(value).map_err(|e| unusable(format!("its first line: {e}")))?);
+            header =
+                Some(serde_json::from_value(value).map_err(|e| unusable(format!("its first line: {e}")))?);
         } else {
             events.push(
-                serde_json::from_slice(&line).map_err(|e| unusable(format!("event {}: {e}", events.len() + 1)))?,
+                serde_json::from_slice(&line)
+                    .map_err(|e| unusable(format!("event {}: {e}", events.len() + 1)))?,
             );
         }
         length += read as u64;

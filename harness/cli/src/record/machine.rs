@@ -75,7 +75,13 @@ mod tests {
 
     #[test]
     fn a_class_is_a_file_name_made_of_the_lasting_facts() {
-        let facts = [("os", "linux"), ("arch", "x86_64"), ("cpu", "AMD EPYC 9B14 (16 @ 2.6)"), ("logical-cores", "2"), ("kernel", "6.1")];
+        let facts = [
+            ("os", "linux"),
+            ("arch", "x86_64"),
+            ("cpu", "AMD EPYC 9B14 (16 @ 2.6)"),
+            ("logical-cores", "2"),
+            ("kernel", "6.1"),
+        ];
         let facts = facts.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         assert_eq!(computed_class(&facts), "linux-x86_64-amd-epyc-9b14-16-2.6-2c");
         assert_eq!(computed_class(&BTreeMap::new()), "unknown-unknown-unknown-unknownc");

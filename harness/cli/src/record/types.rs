@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::{BenchmarkId, Digest, MetricDef, MetricKind, Name, Number, OutcomeKind, Promise, Reading, Role, WorkloadDef};
+use perfharness_contract::{
+    BenchmarkId, Digest, MetricDef, MetricKind, Name, Number, OutcomeKind, Promise, Reading, Role,
+    WorkloadDef,
+};
 use perfharness_verdict::{Estimate, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -286,7 +289,8 @@ pub struct ComparisonRecord {
 impl ComparisonRecord {
     /// How many times faster the candidate is, with interval.
     pub fn speed_up(&self) -> (f64, Option<Interval>) {
-        let inverted = self.estimate.interval.map(|i| Interval { lower: (-i.upper).exp(), upper: (-i.lower).exp() });
+        let inverted =
+            self.estimate.interval.map(|i| Interval { lower: (-i.upper).exp(), upper: (-i.lower).exp() });
         ((-self.estimate.theta).exp(), inverted)
     }
 }

@@ -43,8 +43,13 @@ pub fn render_list(catalog: &Catalog) -> String {
                 let _ = writeln!(text, "  skipped  {}/{}: {reason}", special.case, special.variant);
             }
             if special.expect != OutcomeKind::Ok {
-                let _ =
-                    writeln!(text, "  expected {}/{}: {}", special.case, special.variant, special.expect.as_str());
+                let _ = writeln!(
+                    text,
+                    "  expected {}/{}: {}",
+                    special.case,
+                    special.variant,
+                    special.expect.as_str()
+                );
             }
         }
         for claim in &workload.claims {

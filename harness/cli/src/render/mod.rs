@@ -7,4 +7,4 @@ pub mod units;
 
 pub use list::render_list;
 pub use progress::Progress;
-pub use table::{Layout, render_plan, render_record};
+pub use table::{Layout, render_extent, render_plan, render_record};

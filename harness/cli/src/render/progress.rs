@@ -101,7 +101,11 @@ impl Progress {
         } else {
             String::new()
         };
-        bar.set_message(format!("{} launch {}{left}", self.plan.cases[case].label(), self.launches[case] + 1));
+        bar.set_message(format!(
+            "{} launch {}{left}",
+            self.plan.cases[case].label(),
+            self.launches[case] + 1
+        ));
     }
 
     /// Share of the run that is done: by launches within a case, and by time where the budget is nearer to its end.

@@ -1,6 +1,7 @@
 //! The result of a run as text.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use perfharness_contract::protocol::Reading;
@@ -8,10 +9,8 @@ use perfharness_contract::{MetricDef, OutcomeKind, Promise, WorkloadDef, standar
 
 use super::units;
 use crate::measure::{CaseEnd, Pairing};
-use crate::plan::Plan;
-use crate::record::{
-    BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord,
-};
+use crate::plan::{NO_BUDGET, Plan};
+use crate::record::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord};
 
 /// How wide the text may be. Styles are always in it; who prints it takes them away where they are not wanted.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +44,10 @@ pub fn render_record(record: &RunRecord, layout: Layout) -> String {
 
 fn table(layout: Layout) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(layout.width);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(layout.width);
     table.enforce_styling();
     table
 }
@@ -60,9 +62,14 @@ fn heading(text: &str) -> String {
 }
 
 fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
-    let Some(workload) = record.workloads.iter().find(|w| w.id == case.workload) else { return String::new() };
-    let benchmarks: Vec<&BenchmarkRecord> =
-        record.benchmarks.iter().filter(|b| b.id.workload == case.workload && b.id.case == case.case).collect();
+    let Some(workload) = record.workloads.iter().find(|w| w.id == case.workload) else {
+        return String::new();
+    };
+    let benchmarks: Vec<&BenchmarkRecord> = record
+        .benchmarks
+        .iter()
+        .filter(|b| b.id.workload == case.workload && b.id.case == case.case)
+        .collect();
     let mut text = heading(&case_title(workload, case));
     for line in wrap(&case_facts(case), layout.width, 2) {
         let _ = writeln!(text, "  {line}");
@@ -108,7 +115,11 @@ fn case_facts(case: &CaseRecord) -> String {
         Some(CaseEnd::Precise { .. }) => "precise enough".to_owned(),
         Some(CaseEnd::LastLook { .. }) => "all planned launches made".into(),
         Some(CaseEnd::Budget { launches }) => {
-            let few = if *launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE { ", too few to decide" } else { "" };
+            let few = if *launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE {
+                ", too few to decide"
+            } else {
+                ""
+            };
             format!("time budget spent{few}")
         }
         Some(CaseEnd::NothingLeft) => "no side left to measure".into(),
@@ -123,12 +134,14 @@ fn case_facts(case: &CaseRecord) -> String {
     let dropped = if dropped == 0 {
         String::new()
     } else {
-        let causes: Vec<String> = case.dropped_blocks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+        let causes: Vec<String> =
+            case.dropped_blocks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
         format!("; {dropped} of them dropped ({})", causes.join(", "))
     };
     format!(
-        "{launches} launches, {} blocks of two rounds{dropped}, {}; {end}{pairing}",
-        units::count(case.blocks as f64),
+        "{}, {} of two rounds{dropped}, {}; {end}{pairing}",
+        if launches == 1 { "1 launch".into() } else { format!("{launches} launches") },
+        units::counted(case.blocks as usize, "block"),
         units::duration(case.seconds * 1e9)
     )
 }
@@ -179,7 +192,7 @@ fn time_with_interval(metric: Option<&MetricRecord>) -> String {
             let half = (interval.upper - interval.lower) / 2.0 / value.0;
             format!("{center} ± {}", units::percent(half))
         }
-        None => format!("{center} (too few launches for an interval)"),
+        None => format!("{center} (no interval)"),
     }
 }
 
@@ -293,8 +306,13 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
             ClaimStatus::Undecided => ("undecided", anstyle::AnsiColor::Yellow),
             ClaimStatus::NotMeasurable => ("not measurable", anstyle::AnsiColor::Yellow),
         };
-        let place = claim.case.as_ref().map_or_else(|| claim.workload.to_string(), |case| format!("{}/{case}", claim.workload));
-        for line in wrap(&format!("{place}: “{}” ({})", definition.statement, definition.source), layout.width, 4) {
+        let place = claim
+            .case
+            .as_ref()
+            .map_or_else(|| claim.workload.to_string(), |case| format!("{}/{case}", claim.workload));
+        for line in
+            wrap(&format!("{place}: “{}” ({})", definition.statement, definition.source), layout.width, 4)
+        {
             let _ = writeln!(text, "  {line}");
         }
         let style = color.on_default();
@@ -387,7 +405,10 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     if !failed.is_empty() {
         lines.push(format!("failed: {}", failed.join(", ")));
     }
-    let open = record.comparisons.iter().filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
+    let open = record
+        .comparisons
+        .iter()
+        .filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
     let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
     if !open.is_empty() {
         lines.push(format!(
@@ -421,20 +442,34 @@ pub fn render_plan(plan: &Plan) -> String {
             };
         }
     }
-    let _ = writeln!(
-        text,
-        "{} benchmarks in {} cases, effort {}, at most about {}",
-        plan.measured(),
-        plan.cases.len(),
-        plan.effort.as_str(),
-        units::duration(plan.budget.as_nanos() as f64)
-    );
+    let _ = writeln!(text, "{}", render_extent(plan, Duration::ZERO));
     text
+}
+
+/// How much a run is going to measure, and for how long at most; `spent` is what it has taken already.
+pub fn render_extent(plan: &Plan, spent: Duration) -> String {
+    let time = if plan.budget >= NO_BUDGET {
+        format!("{} launches of each, however long they take", plan.design.looks().max_launches())
+    } else {
+        let left = plan.budget.saturating_sub(spent);
+        format!("at most about {}", units::duration(left.as_nanos() as f64))
+    };
+    format!(
+        "{} in {}, effort {}: {time}",
+        units::counted(plan.measured(), "benchmark"),
+        units::counted(plan.cases.len(), "case"),
+        plan.effort.as_str()
+    )
 }
 
 /// The table without the spaces that padding leaves at the ends of its lines.
 fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    const RESET: &str = "\u{1b}[0m";
+    let trim = |line: String| match line.trim_end().strip_suffix(RESET) {
+        Some(styled) => format!("{}{RESET}\n", styled.trim_end()),
+        None => format!("{}\n", line.trim_end()),
+    };
+    table.lines().map(trim).collect()
 }
 
 /// Breaks a text into lines that leave `indent` columns free; lines after the first are indented by two.

@@ -49,6 +49,11 @@ pub fn count(value: f64) -> String {
     }
 }
 
+/// A count with its noun: `1 case`, `2 cases`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number as f64), if number == 1 { "" } else { "s" })
+}
+
 fn scaled(value: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, "")];
     let unit = UNITS.iter().find(|(size, _)| value.abs() >= size * 0.9995);

@@ -111,8 +111,9 @@ impl Meter for HeapMeter {
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         ON.store(false, Ordering::Relaxed);
         let absent = || Reading::Absent {
-            absent: "this worker does not use the counting allocator; add `counting_allocator!()` beside its main"
-                .into(),
+            absent:
+                "this worker does not use the counting allocator; add `counting_allocator!()` beside its main"
+                    .into(),
         };
         let figures = [
             (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed)),

@@ -1,0 +1,133 @@
+//! What is asked in which order, and on which inputs.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::*;
+
+fn three_sides() -> Scenario {
+    Scenario::of([Script::steady(MS), Script::steady(2.0 * MS), Script::steady(3.0 * MS)])
+}
+
+#[test]
+fn a_launch_follows_the_protocol() {
+    let scenario = Scenario::of([Script::steady(MS)]).launches(1).run();
+    let ops = scenario.ops(0, 0);
+    // Two checks before timing; four placements of three warm-up batches, two for the later ones, and two blocks.
+    let first = "launch prepare check check".to_owned() + &" sample".repeat(3 + 4);
+    let later = " prepare".to_owned() + &" sample".repeat(2 + 4);
+    assert_eq!(ops.join(" "), first + &later.repeat(3) + " check sample finish");
+}
+
+#[test]
+fn a_block_is_a_round_and_its_reverse() {
+    let scenario = three_sides().run();
+    let timed = scenario.timed();
+    let blocks = blocks(&timed);
+    assert_eq!(blocks.len(), 8 * 4 * 2);
+    for block in blocks {
+        let (first, second) = block.split_at(3);
+        assert!(first.iter().all(|s| s.round == first[0].round));
+        assert!(second.iter().all(|s| s.round == first[0].round + 1));
+        let sides = |round: &[&SampleEvent]| round.iter().map(|s| s.side).collect::<Vec<_>>();
+        let positions = |round: &[&SampleEvent]| round.iter().map(|s| s.position).collect::<Vec<_>>();
+        assert_eq!(sides(first), sides(second).into_iter().rev().collect::<Vec<_>>());
+        assert_eq!(sides(first).into_iter().collect::<BTreeSet<_>>().len(), 3);
+        assert_eq!((positions(first), positions(second)), (vec![0, 1, 2], vec![0, 1, 2]));
+    }
+}
+
+#[test]
+fn samples_are_asked_for_in_the_order_of_the_events() {
+    let scenario = three_sides().run();
+    let rounds: BTreeSet<u64> = scenario.timed().iter().map(|s| s.round).collect();
+    let asked: Vec<(usize, u64)> = scenario
+        .transcript()
+        .iter()
+        .filter_map(|entry| Some((entry.worker, entry.sample()?.round)))
+        .filter(|(_, round)| rounds.contains(round))
+        .collect();
+    let told: Vec<(usize, u64)> = scenario.timed().iter().map(|s| (s.side, s.round)).collect();
+    assert_eq!(asked, told);
+}
+
+#[test]
+fn all_sides_are_given_the_same_rounds_and_no_round_twice() {
+    let scenario = three_sides().run();
+    let rounds_of =
+        |side| scenario.timed().iter().filter(|s| s.side == side).map(|s| s.round).collect::<Vec<_>>();
+    let rounds = rounds_of(0);
+    assert_eq!((rounds_of(1), rounds_of(2)), (rounds.clone(), rounds.clone()));
+    assert_eq!(rounds.iter().collect::<BTreeSet<_>>().len(), rounds.len());
+    let asked = scenario.sample_requests(0).len();
+    let all: BTreeSet<u64> = scenario.sample_requests(0).iter().map(|s| s.round).collect();
+    // Only the metered sample has one round for all launches.
+    assert_eq!(all.len(), asked - 7);
+}
+
+#[test]
+fn every_order_of_three_sides_comes_up() {
+    let scenario = three_sides().run();
+    let timed = scenario.timed();
+    let orders: BTreeSet<Vec<usize>> =
+        blocks(&timed).iter().map(|block| block[..3].iter().map(|s| s.side).collect()).collect();
+    assert_eq!(orders.len(), 6);
+}
+
+#[test]
+fn each_side_goes_first_about_as_often() {
+    let scenario = three_sides().run();
+    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+    for sample in scenario.timed().iter().filter(|s| s.position == 0) {
+        *first.entry(sample.side).or_default() += 1;
+    }
+    // 64 blocks, two rounds each: 42.7 of 128 each, with a standard deviation of about 5.
+    assert!(first.values().all(|count| (22..=64).contains(count)), "{first:?}");
+}
+
+#[test]
+fn workers_are_started_in_changing_orders() {
+    let scenario = three_sides().run();
+    let mut starts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for entry in scenario.transcript().iter().filter(|e| e.step == Step::Launched) {
+        starts.entry(entry.launch).or_default().push(entry.worker);
+    }
+    assert_eq!(starts.len(), 8);
+    assert!(starts.into_values().collect::<BTreeSet<_>>().len() > 2);
+}
+
+#[test]
+fn one_seed_always_asks_the_same() {
+    assert_eq!(three_sides().seed(7).run().transcript(), three_sides().seed(7).run().transcript());
+}
+
+#[test]
+fn another_seed_draws_other_orders() {
+    let order = |seed| three_sides().seed(seed).run().timed().iter().map(|s| s.side).collect::<Vec<_>>();
+    assert_ne!(order(7), order(8));
+}
+
+#[test]
+fn cases_draw_orders_of_their_own() {
+    let sides = || vec![Script::steady(MS), Script::steady(MS), Script::steady(MS)];
+    let scenario = Scenario::cases([sides(), sides()]).run();
+    let order = |case| scenario.timed().iter().filter(|s| s.case == case).map(|s| s.side).collect::<Vec<_>>();
+    assert_ne!(order(0), order(1));
+}
+
+#[test]
+fn samples_are_placed_on_the_clock_of_the_harness() {
+    let starts: Rc<RefCell<BTreeSet<u64>>> = Rc::default();
+    let noting = || {
+        let starts = Rc::clone(&starts);
+        Script::new(move |m| {
+            starts.borrow_mut().insert(m.now_ns as u64);
+            MS
+        })
+    };
+    let scenario = Scenario::of([noting(), noting()]).launches(1).run();
+    let told: Vec<u64> = scenario.timed().iter().map(|s| s.start_ns.unwrap()).collect();
+    assert!(told.is_sorted());
+    assert!(told.iter().all(|start| starts.borrow().contains(start)));
+}

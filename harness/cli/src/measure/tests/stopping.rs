@@ -1,0 +1,163 @@
+//! When a case ends, and how much a launch has.
+
+use super::*;
+
+/// Two sides whose launches differ by this much.
+fn noisy(share: f64) -> [Script; 2] {
+    let script = |side: u32| Script::new(move |m| MS * (1.0 + share * noise((side, m.launch))));
+    [script(0), script(1)]
+}
+
+#[test]
+fn a_fixed_design_has_exactly_its_launches() {
+    let scenario = Scenario::of([Script::steady(MS), Script::steady(MS)]).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
+    assert_eq!((scenario.times_launched(0), scenario.times_launched(1)), (8, 8));
+    assert_eq!(scenario.kinds(), [OutcomeKind::Ok; 2]);
+}
+
+#[test]
+fn precise_data_end_a_sequential_design_at_the_first_look() {
+    let scenario = Scenario::of(noisy(0.0)).sequential().run();
+    assert_eq!(scenario.end(), Some(CaseEnd::Precise { launches: 8 }));
+}
+
+#[test]
+fn less_precise_data_end_it_at_the_second_look() {
+    let scenario = Scenario::of(noisy(0.02)).sequential().run();
+    assert_eq!(scenario.end(), Some(CaseEnd::Precise { launches: 16 }));
+}
+
+#[test]
+fn noisy_data_end_it_at_the_last_look() {
+    let scenario = Scenario::of(noisy(0.2)).sequential().run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 32 }));
+    assert_eq!(scenario.times_launched(0), 32);
+}
+
+#[test]
+fn without_a_comparison_the_precision_of_the_level_decides() {
+    let [alone, _] = noisy(0.0);
+    assert_eq!(Scenario::of([alone]).sequential().run().end(), Some(CaseEnd::Precise { launches: 8 }));
+    let [alone, _] = noisy(0.2);
+    assert_eq!(Scenario::of([alone]).sequential().run().end(), Some(CaseEnd::LastLook { launches: 32 }));
+}
+
+#[test]
+fn the_least_precise_of_several_comparisons_decides() {
+    let [reference, _] = noisy(0.0);
+    let [same, _] = noisy(0.0);
+    let [_, restless] = noisy(0.2);
+    let scenario = Scenario::of([reference, same, restless]).sequential().run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 32 }));
+}
+
+#[test]
+fn plenty_of_time_and_restless_placements_give_more_placements() {
+    let restless = |side: u32| Script::new(move |m| MS * (1.0 + 0.1 * noise((side, m.launch, m.placement))));
+    // Starting a process is dear, so that more placements in each are worth their time.
+    let sides = [0, 1].map(|side| restless(side).costs(500_000_000, 1_000_000));
+    let scenario = Scenario::of(sides).run();
+    let allocations = allocations(&scenario);
+    assert_eq!(allocations[..2], [(4, 2), (4, 2)]);
+    assert!(allocations[2..].iter().all(|(placements, _)| (5..=8).contains(placements)), "{allocations:?}");
+}
+
+#[test]
+fn a_tight_budget_makes_launches_smaller_and_keeps_their_number() {
+    let sides = || [Script::steady(30.0 * MS), Script::steady(30.0 * MS)];
+    let free = Scenario::of(sides()).run();
+    let spent = free.state.spent_ns();
+    let budget = Duration::from_nanos(spent * 6 / 10);
+    let scenario = Scenario::of(sides()).budget(budget).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
+    let allocations = allocations(&scenario);
+    assert_eq!(allocations[0], (4, 2));
+    assert!(allocations[1..].iter().all(|(placements, blocks)| placements * blocks < 8), "{allocations:?}");
+    assert!(scenario.state.spent_ns() <= budget.as_nanos() as u64);
+}
+
+#[test]
+fn a_budget_that_does_not_last_for_all_launches_ends_it_between_looks() {
+    let sides = [Script::steady(30.0 * MS), Script::steady(30.0 * MS)];
+    let budget = Duration::from_secs(4);
+    let scenario = Scenario::of(sides).budget(budget).run();
+    let Some(CaseEnd::Budget { launches }) = scenario.end() else { panic!("{:?}", scenario.end()) };
+    assert!((2..8).contains(&launches), "{launches}");
+    assert_eq!(allocations(&scenario).last(), Some(&(1, 1)));
+    assert!(scenario.state.spent_ns() <= budget.as_nanos() as u64);
+    assert_eq!(scenario.kinds(), [OutcomeKind::Ok; 2]);
+}
+
+#[test]
+fn the_first_launch_takes_no_more_than_its_share_of_the_budget() {
+    // All that it was to have would take 13 seconds and leave too little for the others.
+    let sides = [Script::steady(300.0 * MS), Script::steady(300.0 * MS)];
+    let scenario = Scenario::of(sides).budget(Duration::from_secs(24)).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
+}
+
+#[test]
+fn one_launch_with_a_block_is_made_whatever_the_budget() {
+    for budget in [0, 1, 1_000] {
+        let sides = [Script::steady(3000.0 * MS), Script::steady(3000.0 * MS)];
+        let scenario = Scenario::of(sides).budget(Duration::from_nanos(budget)).run();
+        assert_eq!(scenario.end(), Some(CaseEnd::Budget { launches: 1 }));
+        assert_eq!(scenario.case().blocks, 1);
+        assert_eq!((scenario.counted(0).len(), scenario.counted(1).len()), (2, 2));
+        assert_eq!(scenario.kinds(), [OutcomeKind::Ok; 2]);
+    }
+}
+
+#[test]
+fn every_case_gets_a_block_whatever_the_budget() {
+    let case = || vec![Script::steady(MS), Script::steady(MS)];
+    let scenario = Scenario::cases([case(), case(), case()]).budget(Duration::ZERO).run();
+    assert!(scenario.state.cases.iter().all(|case| case.blocks == 1));
+}
+
+#[test]
+fn what_a_quick_case_leaves_goes_to_later_ones() {
+    let budget = Duration::from_secs(20);
+    let quick = || vec![Script::steady(MS), Script::steady(MS)];
+    let slow = || noisy(0.2).map(|script| script.costs(200_000_000, 50_000_000)).to_vec();
+    let scenario = Scenario::cases([quick(), slow(), slow()]).sequential().budget(budget).run();
+    let spent: Vec<f64> = scenario.state.cases.iter().map(|case| case.spent_ns() as f64 / 1e9).collect();
+    assert_eq!(scenario.state.cases[0].end, Some(CaseEnd::Precise { launches: 8 }));
+    let third = budget.as_secs_f64() / 3.0;
+    let shared = (budget.as_secs_f64() - spent[0]) / 2.0;
+    assert!(spent[0] < third / 2.0, "{spent:?}");
+    assert!(spent[1] > third && spent[1] <= shared, "{spent:?}");
+    assert!(spent[2] > third && spent.iter().sum::<f64>() <= budget.as_secs_f64(), "{spent:?}");
+}
+
+#[test]
+fn the_budget_counts_every_part_of_a_launch() {
+    // Three parts a launch, because only one side fits in memory.
+    let sides = || [0, 1, 2].map(|_| Script::steady(30.0 * MS));
+    let free = Scenario::of(sides()).memory(&[40, 40, 40]).run();
+    let budget = Duration::from_nanos(free.state.spent_ns() * 6 / 10);
+    let scenario = Scenario::of(sides()).memory(&[40, 40, 40]).budget(budget).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
+    assert!(scenario.state.spent_ns() <= budget.as_nanos() as u64);
+}
+
+#[test]
+fn a_case_whose_sides_are_all_skipped_takes_no_time() {
+    let skipped = |side: &mut Side| side.skip = Some("it needs a GPU".into());
+    let scenario = Scenario::of([Script::steady(MS)]).side(0, skipped).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::NothingLeft));
+    assert!(scenario.transcript().is_empty());
+}
+
+#[test]
+fn a_case_that_cannot_run_takes_no_share_of_the_budget() {
+    let case = || noisy(0.2).map(|script| script.costs(200_000_000, 50_000_000)).to_vec();
+    let mut scenario = Scenario::cases([case(), case()]).sequential().budget(Duration::from_secs(10));
+    for side in &mut scenario.plan.cases[1].sides {
+        side.skip = Some("it needs a GPU".into());
+    }
+    let scenario = scenario.run();
+    let spent = scenario.state.cases[0].spent_ns() as f64 / 1e9;
+    assert!((8.0..=10.0).contains(&spent), "{spent}");
+}

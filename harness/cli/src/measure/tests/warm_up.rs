@@ -1,0 +1,124 @@
+//! Warming up, and the length of samples.
+
+use super::super::{SampleLength, WarmUp};
+use super::*;
+
+fn warm_ups(scenario: &Scenario) -> Vec<(u32, u32, WarmUp)> {
+    scenario.case().sides[0].warm_ups.clone()
+}
+
+fn length_of_timed(scenario: &Scenario, worker: usize) -> Vec<(u64, u64)> {
+    let timed: Vec<u64> = scenario.timed().iter().map(|s| s.round).collect();
+    let requests = scenario.sample_requests(worker);
+    let mut lengths: Vec<(u64, u64)> =
+        requests.iter().filter(|s| timed.contains(&s.round)).map(|s| (s.iterations, s.lead_in)).collect();
+    lengths.dedup();
+    lengths
+}
+
+#[test]
+fn samples_have_the_length_that_the_first_warm_up_chose() {
+    let scenario = Scenario::of([Script::steady(0.1 * MS), Script::steady(0.2 * MS)]).run();
+    for (side, iteration_ns) in [(0, 0.1 * MS), (1, 0.2 * MS)] {
+        let SampleLength { iterations, lead_in } = SampleLength::choose(iteration_ns, 3_000_000, Some(1));
+        assert!(iterations > 1 && lead_in > 1);
+        assert_eq!(length_of_timed(&scenario, side), [(iterations, lead_in)]);
+        assert!(scenario.counted(side).iter().all(|s| s.iterations == iterations));
+    }
+    let tuned = scenario.events.iter().filter(|e| matches!(e, Event::Tuned { .. })).count();
+    assert_eq!(tuned, 2);
+}
+
+#[test]
+fn the_length_of_samples_stays_when_later_launches_are_slower() {
+    let slower = Script::new(|moment| if moment.launch == 0 { 0.1 * MS } else { 0.7 * MS });
+    let scenario = Scenario::of([slower]).run();
+    assert_eq!(length_of_timed(&scenario, 0), [(30, 10)]);
+}
+
+#[test]
+fn long_iterations_stand_alone_without_lead_in() {
+    let scenario = Scenario::of([Script::steady(60.0 * MS)]).run();
+    assert_eq!(length_of_timed(&scenario, 0), [(1, 0)]);
+}
+
+#[test]
+fn a_slow_first_iteration_is_in_no_block() {
+    let compiles = || Script::new(|moment| if moment.count == 0 { 20.0 * MS } else { MS });
+    let scenario = Scenario::of([compiles(), compiles()]).run();
+    for side in [0, 1] {
+        assert_eq!(scenario.counted(side).len(), 8 * 4 * 2 * 2);
+        assert!(scenario.counted(side).iter().all(|s| s.iteration_ns() == MS));
+    }
+    // The check before timing was the first iteration of the first placement; the others had none.
+    let later: Vec<WarmUp> =
+        warm_ups(&scenario).into_iter().filter(|(_, p, _)| *p > 0).map(|(_, _, w)| w).collect();
+    assert_eq!(later.len(), 8 * 3);
+    assert!(later.iter().all(|w| w.first_ns == 20.0 * MS && w.best_ns == MS && w.steady && w.batches == 3));
+}
+
+#[test]
+fn a_slow_first_process_does_not_make_samples_short() {
+    // Compiling goes on through the check and two iterations more.
+    let compiles = Script::new(|moment| if moment.count < 3 { 20.0 * MS } else { 0.1 * MS });
+    let scenario = Scenario::of([compiles]).run();
+    assert_eq!(length_of_timed(&scenario, 0), [(30, 10)]);
+}
+
+#[test]
+fn what_keeps_getting_faster_is_given_up_after_so_many_batches() {
+    let start = 1e9;
+    let faster = Script::new(move |moment| MS * 0.5_f64.powf((moment.now_ns - start) / (10.0 * MS)) + 1.0);
+    let scenario = Scenario::of([faster]).launches(1).run();
+    let (launch, placement, first) = warm_ups(&scenario)[0];
+    assert_eq!((launch, placement), (0, 0));
+    assert!(!first.steady);
+    assert_eq!(first.batches, 50);
+    assert_eq!(scenario.kinds(), [OutcomeKind::Ok]);
+}
+
+#[test]
+fn what_keeps_getting_faster_is_given_up_after_so_much_time() {
+    let faster = Script::new(|moment| 50.0 * MS * 0.94_f64.powf(moment.count as f64));
+    let scenario = Scenario::of([faster]).launches(1).run();
+    let (_, _, first) = warm_ups(&scenario)[0];
+    assert!(!first.steady && first.batches > 3);
+    let requests = scenario.sample_requests(0);
+    // The two checks before were iterations, too.
+    let warm_up_ns: f64 = (2..2 + first.batches).map(|i| 50.0 * MS * 0.94_f64.powf(f64::from(i))).sum();
+    assert!((350.0 * MS..=400.0 * MS).contains(&warm_up_ns), "{warm_up_ns}");
+    assert!(requests.iter().take(first.batches as usize).all(|s| s.iterations == 1));
+}
+
+#[test]
+fn iterations_of_seconds_are_warmed_up_once_and_then_by_the_check_before_timing() {
+    let scenario = Scenario::of([Script::steady(3000.0 * MS)]).launches(3).run();
+    let places: Vec<(u32, u32)> =
+        warm_ups(&scenario).iter().map(|(launch, placement, _)| (*launch, *placement)).collect();
+    assert_eq!(places, [(0, 0)]);
+    assert!(warm_ups(&scenario).iter().all(|(_, _, w)| w.batches == 1));
+    // One to warm up, and two rounds in each block.
+    let timed = scenario.sample_requests(0).iter().filter(|s| s.mode == Mode::Timed).count();
+    assert_eq!(timed, 1 + 3 * 4 * 2 * 2);
+}
+
+#[test]
+fn the_batches_of_short_iterations_last_about_a_millisecond() {
+    let scenario = Scenario::of([Script::steady(1_000.0)]).launches(2).run();
+    let of_launch = |launch| {
+        let own = scenario.transcript().into_iter().filter(move |entry| entry.launch == launch);
+        own.filter_map(|entry| entry.sample()).map(|s| s.iterations).take(4).collect::<Vec<_>>()
+    };
+    assert_eq!(of_launch(0), [1, 1_000, 1_000, 3_000]);
+    // What an iteration takes is known by then.
+    assert_eq!(of_launch(1), [1_000, 1_000, 1_000, 3_000]);
+}
+
+#[test]
+fn a_sample_may_take_many_times_what_was_expected_before_it_counts_as_hanging() {
+    let scenario = Scenario::of([Script::steady(3000.0 * MS)]).launches(1).run();
+    let transcript = scenario.transcript();
+    let is_timed = |entry: &&Entry| is_sample(&entry.step, place(0, 0), 0, 0);
+    let deadline = transcript.iter().find(is_timed).unwrap().deadline;
+    assert_eq!(deadline, Some(Duration::from_secs(30 + 20 * 3)));
+}

@@ -1,0 +1,25 @@
+//! The program from its outside: started as a process, with workers that do right and workers that do not, and judged
+//! by its exit code, its output and the files that it leaves.
+
+#[cfg(test)]
+mod arguments;
+#[cfg(test)]
+mod counts;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod interruption;
+#[cfg(test)]
+mod outcomes;
+#[cfg(test)]
+mod places;
+#[cfg(test)]
+mod protocol;
+#[cfg(test)]
+mod python;
+#[cfg(test)]
+mod record;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod show;

@@ -1,0 +1,111 @@
+//! Where records are written, and where not.
+
+use crate::fixture::{Done, Harness, PROGRAM, require_signals, require_system};
+
+const QUICKLY: &str = "spin/short/a --launches 1 --time-budget 100ms";
+
+#[test]
+fn an_older_record_is_kept_with_its_samples() {
+    let harness = Harness::new();
+    harness.measure(QUICKLY).worker("good").done().code(0);
+    let older = harness.record();
+    let text = harness.read("run.json");
+    harness.measure(QUICKLY).worker("good").done().code(0);
+    assert_ne!(harness.record().run.id, older.run.id);
+    let kept = format!("earlier/{}/run.json", older.run.id);
+    assert_eq!(harness.read(&kept), text);
+    harness.call(&format!("show {kept} --check")).done().code(0);
+    harness.call("show run.json --check").done().code(0);
+    assert_eq!(harness.files(), ["earlier", "run.json", "run.samples.parquet"]);
+}
+
+#[test]
+fn folders_are_made_for_the_record() {
+    let harness = Harness::new();
+    harness.call("run spin/short/a --launches 1 --output a/b/x.json").worker("good").done().code(0);
+    harness.call("show a/b/x.json --check").done().code(0);
+}
+
+#[test]
+fn without_output_the_record_goes_below_reports() {
+    let harness = Harness::new();
+    harness.call("run").args(QUICKLY.split(' ')).worker("good").done().code(0);
+    harness.call("show reports/no-commit/run.json --check").done().code(0);
+}
+
+#[test]
+fn a_place_below_a_file_is_refused_before_anything_is_measured() {
+    let harness = Harness::new();
+    harness.write("file", "");
+    let done = harness.call("run spin/short/a --output file/run.json").worker("good").done().code(1);
+    let done = done.says(&["run.journal.jsonl"]);
+    assert!(!done.stderr.contains("measuring"), "{}", done.stderr);
+    assert_eq!(harness.files(), ["file"]);
+}
+
+#[test]
+fn a_folder_is_no_place_for_a_record() {
+    let harness = Harness::new();
+    harness.write("reports/other", "");
+    let done = harness.call("run spin/short/a --output reports").worker("good").done().code(2);
+    done.says(&["reports", "it is a folder", "--output"]);
+    assert_eq!(harness.files(), ["reports"]);
+}
+
+#[test]
+fn what_is_no_record_is_not_overwritten() {
+    let harness = Harness::new();
+    for text in ["{\"name\": \"a package\"}", "{\"format\": 99}", "all my notes"] {
+        harness.write("run.json", text);
+        harness.measure(QUICKLY).worker("good").done().code(2).says(&["something else is there", "--output"]);
+        assert_eq!(harness.read("run.json"), text);
+    }
+    assert_eq!(harness.files(), ["run.json"]);
+    // An empty file holds nothing to lose: `--output "$(mktemp)"` works.
+    harness.write("run.json", "");
+    harness.measure(QUICKLY).worker("good").done().code(0);
+}
+
+#[test]
+fn a_device_is_not_replaced_by_a_record() {
+    if !require_system(&["linux", "macos"]) {
+        return;
+    }
+    let harness = Harness::new();
+    let done = harness.call("run spin/short/a --output /dev/null").worker("good").done().code(2);
+    done.says(&["/dev/null", "no regular file"]);
+}
+
+/// Runs a benchmark where no file may grow beyond so many blocks of 512 bytes.
+fn on_a_full_disk(harness: &Harness, blocks: u32) -> Done {
+    // Where the signal is ignored, writing fails as it does on a full disk.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let arguments = ["-c", &script, PROGRAM];
+    let command = harness.command("sh".as_ref(), &arguments);
+    harness
+        .call_of(command)
+        .args("run --output run.json --launches 2 spin/short".split(' '))
+        .worker("good")
+        .done()
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_no_half_a_record() {
+    if !require_signals() {
+        return;
+    }
+    let harness = Harness::new();
+    on_a_full_disk(&harness, 2).code(1).says(&["run.", "too large"]);
+    let left = harness.files();
+    assert!(!left.contains(&"run.json".into()) && !left.contains(&"run.samples.parquet".into()), "{left:?}");
+}
+
+#[test]
+fn a_journal_that_cannot_grow_costs_resuming_but_not_the_record() {
+    if !require_signals() {
+        return;
+    }
+    let harness = Harness::new();
+    on_a_full_disk(&harness, 64).code(0).says(&["could not have been resumed"]);
+    harness.call("show run.json --check").done().code(0);
+}

@@ -1,0 +1,89 @@
+//! Workers that break the protocol: the others are measured all the same.
+
+use perfharness::record::{BenchmarkRecord, RunRecord};
+use perfharness_contract::{OutcomeKind, standard};
+use rstest::rstest;
+
+use crate::fixture::Harness;
+
+/// Runs a good worker beside a bad one, and returns the record after looking at the good one's part in it.
+#[track_caller]
+fn beside_a_good_worker(mode: &str, patterns: &str, code: i32) -> RunRecord {
+    let harness = Harness::new();
+    harness
+        .measure("--launches 1 --timeout 2s")
+        .args(patterns.split_whitespace())
+        .worker("good")
+        .worker(mode)
+        .done()
+        .code(code);
+    let good = harness.benchmark("spin/short/a");
+    assert_eq!(good.outcome.kind, OutcomeKind::Ok);
+    assert!(good.metrics[standard::WALL_TIME].value.value().unwrap() > 0.0);
+    harness.record()
+}
+
+fn raw(record: &RunRecord) -> &BenchmarkRecord {
+    record.benchmarks.iter().find(|b| b.id.to_string() == "raw/c/v").unwrap()
+}
+
+#[rstest]
+#[case::speaks_a_newer_version("newer-protocol", OutcomeKind::Crashed, "it speaks protocol 99")]
+#[case::never_answers("silent", OutcomeKind::TimedOut, "no answer to `hello` within 2.0 s")]
+#[case::answers_what_is_not_json("not-json", OutcomeKind::Crashed, "is not a frame")]
+#[case::never_ends_a_line("endless", OutcomeKind::Crashed, "a line of over 64 MiB")]
+fn a_worker_that_cannot_be_asked_is_named_in_the_record(
+    #[case] mode: &str,
+    #[case] kind: OutcomeKind,
+    #[case] reason: &str,
+) {
+    let record = beside_a_good_worker(mode, "spin/short/a", 5);
+    assert_eq!(record.workers[0].outcome.kind, OutcomeKind::Ok);
+    let outcome = &record.workers[1].outcome;
+    assert_eq!(outcome.kind, kind, "{outcome:?}");
+    assert!(outcome.reason.as_ref().unwrap().contains(reason), "{outcome:?}");
+}
+
+#[rstest]
+#[case::answers_another_request("out-of-order", "it answered request 3 while request 2 (`prepare`) was open")]
+#[case::dies_within_an_answer("half-answer", "it ended during `sample` with exit code 1")]
+#[case::answers_ok_and_error_at_once("both", "exactly one of `ok` and `error`")]
+fn a_worker_that_breaks_later_fails_its_benchmark_only(#[case] mode: &str, #[case] reason: &str) {
+    let record = beside_a_good_worker(mode, "spin/short/a raw", 5);
+    let failed = raw(&record);
+    assert_eq!(failed.outcome.kind, OutcomeKind::Crashed);
+    assert!(failed.outcome.reason.as_ref().unwrap().contains(reason), "{:?}", failed.outcome);
+    assert!(failed.metrics.is_empty());
+    assert!(record.workers.iter().all(|worker| worker.outcome.kind == OutcomeKind::Ok));
+    if mode == "half-answer" {
+        let words = failed.outcome.stderr.join("\n");
+        assert!(words.contains("died as planned") && words.contains("stdout: {\"perfharness\""), "{words}");
+    }
+}
+
+#[test]
+fn lines_around_the_frames_do_no_harm() {
+    let record = beside_a_good_worker("garbage", "spin/short/a raw", 0);
+    assert!(raw(&record).metrics[standard::WALL_TIME].value.value().unwrap() > 0.0);
+}
+
+#[test]
+fn a_run_without_a_single_usable_worker_says_whom_it_asked() {
+    let harness = Harness::new();
+    let done = harness.measure("all").worker("not-json").args(["--worker", "./nowhere"]).done().code(5);
+    done.says(&[
+        "cannot start `./nowhere`",
+        "no worker has anything to measure",
+        "perfharness-test-worker, nowhere",
+    ]);
+    assert_eq!(harness.files(), Vec::<String>::new());
+}
+
+#[test]
+fn two_workers_with_a_workload_of_one_name_are_told_apart() {
+    let harness = Harness::new();
+    let done =
+        harness.call("run spin/short/a --launches 1 --output run.json").worker("good").worker("good").done();
+    done.code(0).says(&["has a workload of that name already"]);
+    assert_eq!(harness.record().benchmarks.len(), 1);
+}

@@ -1,0 +1,179 @@
+//! The record: its published schema, its samples, and what `show` makes of it.
+
+use std::fs;
+use std::path::Path;
+
+use perfharness_contract::{Digest, OutcomeKind};
+use perfharness_platform::env;
+use rstest::rstest;
+use serde_json::Value;
+
+use crate::fixture::Harness;
+use crate::samples;
+
+const SCHEMA: &str = "schemas/run-1.schema.json";
+
+/// With this variable set, the published schema is written instead of compared.
+const UPDATE: &str = "PERFHARNESS_UPDATE_SCHEMAS";
+
+fn published_schema() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A record with every kind of outcome, comparisons, and absent readings.
+fn measured() -> Harness {
+    let harness = Harness::new();
+    let call = harness.measure("misbehave/c/{good,wrong,panic,unavailable} raw --launches 2");
+    call.worker("bad").worker("garbage").done().code(5);
+    harness
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_program() {
+    let printed = Harness::new().call("schema").done().code(0).stdout;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
+    if env::is_set_nonempty(UPDATE) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &printed).unwrap();
+    }
+    let published = fs::read_to_string(&path).unwrap_or_default();
+    // A checkout on Windows may have other line ends.
+    let same = published.lines().eq(printed.lines());
+    assert!(same, "{} is not what `perfharness schema` prints; set {UPDATE}=1 to write it", path.display());
+}
+
+#[test]
+fn records_keep_to_the_published_schema() {
+    let harness = measured();
+    let validator = jsonschema::validator_for(&published_schema()).unwrap();
+    let record: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&record)
+        .map(|error| format!("{} at {}", error, error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    // The schema says something: what is no record does not keep to it.
+    let mut broken = record;
+    broken["run"]["seed"] = "one".into();
+    assert!(!validator.is_valid(&broken) && !validator.is_valid(&Value::from(1)));
+}
+
+#[test]
+fn record_and_samples_belong_together() {
+    let harness = measured();
+    let record = harness.record();
+    let reference = record.samples.as_ref().unwrap();
+    let content = fs::read(harness.path(&reference.file)).unwrap();
+    assert_eq!(Digest::of(&content), reference.digest);
+    let rows = samples::read(&harness.path(&reference.file));
+    assert_eq!(rows.len() as u64, reference.rows);
+
+    for benchmark in record.benchmarks.iter().filter(|b| b.outcome.kind == OutcomeKind::Ok) {
+        let wall = &benchmark.metrics["wall-time"];
+        let of_benchmark = rows.iter().filter(|row| {
+            let key = &row.key;
+            *key.variant == *benchmark.id.variant.as_str() && key.metric == "wall-time" && key.mode == "timed"
+        });
+        let values: Vec<f64> = of_benchmark.map(|row| row.value).collect();
+        assert!(values.len() >= wall.samples, "{}: {} rows", benchmark.id, values.len());
+        let within = |value: f64| values.iter().any(|v| *v >= value) && values.iter().any(|v| *v <= value);
+        assert!(within(wall.value.value().unwrap()), "{}", benchmark.id);
+    }
+}
+
+#[test]
+fn show_prints_what_run_printed() {
+    let harness = Harness::new();
+    let call = harness.measure("misbehave/c/{good,wrong,panic,unavailable,print} raw --launches 2");
+    let run = call.worker("bad").worker("garbage").done().code(5);
+    let show = harness.call("show run.json").done().code(0);
+    assert_eq!(show.stdout, run.stdout);
+    assert!(run.stdout.contains("misbehave/c") && run.stdout.contains("raw/c"), "{}", run.stdout);
+}
+
+#[test]
+fn json_is_the_record_itself() {
+    let harness = Harness::new();
+    let run = harness.measure("spin/short --launches 1 --json").worker("good").done().code(0);
+    let file: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
+    assert_eq!(run.json(), file);
+    assert_eq!(harness.call("show run.json --json").done().code(0).json(), file);
+}
+
+#[test]
+fn show_check_finds_samples_that_are_missing_or_not_its_own() {
+    let harness = Harness::new();
+    harness.measure("spin/short --launches 1").worker("good").done().code(0);
+    let passed = harness.call("show run.json --check").done().code(0);
+    passed.says(&["4 benchmarks, all accounted for"]);
+
+    let samples = harness.path("run.samples.parquet");
+    let mut content = fs::read(&samples).unwrap();
+    let middle = content.len() / 2;
+    content[middle] ^= 1;
+    fs::write(&samples, content).unwrap();
+    harness.call("show run.json --check").done().code(1).says(&["run.samples.parquet", "of another run"]);
+
+    fs::remove_file(&samples).unwrap();
+    harness
+        .call("show run.json --check")
+        .done()
+        .code(1)
+        .says(&["cannot read its samples", "run.samples.parquet"]);
+    harness.call("show run.json").done().code(0);
+}
+
+#[test]
+fn show_check_finds_benchmarks_that_are_not_accounted_for() {
+    let harness = Harness::new();
+    harness.measure("spin/short/a --launches 1").worker("good").done().code(0);
+    let whole: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
+
+    let mut without_time = whole.clone();
+    without_time["benchmarks"][0]["metrics"] = serde_json::json!({});
+    harness.write("run.json", without_time.to_string());
+    harness.call("show run.json --check").done().code(1).says(&["spin/short/a is ok but has no wall time"]);
+
+    let mut without_benchmarks = whole;
+    without_benchmarks["benchmarks"] = serde_json::json!([]);
+    harness.write("run.json", without_benchmarks.to_string());
+    harness.call("show run.json --check").done().code(1).says(&["case spin/short has no benchmark"]);
+}
+
+#[rstest]
+#[case::of_a_later_format("{\"format\": 99, \"new\": true}", &["format 99", "update perfharness"])]
+#[case::that_is_broken("{\"format\": 1,", &["broken.json", "is not a run record"])]
+#[case::that_is_something_else("[1, 2]", &["broken.json", "is not a run record"])]
+#[case::with_a_field_of_the_wrong_kind("{\"format\": 1, \"run\": 5}", &["broken.json", "is not a run record"])]
+fn a_record_that_cannot_be_read_is_named(#[case] text: &str, #[case] words: &[&str]) {
+    let harness = Harness::new();
+    harness.write("broken.json", text);
+    harness.call("show broken.json").done().code(2).says(words);
+}
+
+#[test]
+fn a_record_that_is_not_there_is_named() {
+    Harness::new().call("show nothing.json").done().code(2).says(&["nothing.json"]);
+}
+
+#[test]
+fn processes_of_one_worker_ran_under_one_environment() {
+    let harness = Harness::new();
+    harness.measure("spin/short spin/long --launches 2 --time-budget 1s").worker("good").done().code(0);
+    let record = harness.record();
+    assert_eq!(record.environments.len(), 1, "{:#?}", record.environments);
+    assert!(record.benchmarks.iter().all(|benchmark| benchmark.environment == Some(0)));
+}
+
+#[test]
+fn the_record_says_how_it_was_made() {
+    let harness = Harness::new();
+    let line = "spin/short/a --launches 1 --seed 7 --device none --effort standard --time-budget 1s";
+    harness.measure(line).worker("good").done().code(0);
+    let run = harness.record().run;
+    assert_eq!((run.seed, run.device.as_str(), run.budget_s), (7, "none", 1.0));
+    let arguments: Vec<&str> = run.arguments.iter().map(String::as_str).collect();
+    assert_eq!(arguments[..3], ["run", "--output", "run.json"]);
+    assert!(line.split(' ').all(|word| arguments.contains(&word)), "{arguments:?}");
+}

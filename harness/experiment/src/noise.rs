@@ -1,0 +1,215 @@
+//! Identical pairs and planted effects, compared as `perfharness run` compares them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use perfharness::measure::{
+    CallError, LaunchOptions, Outcome, ProcessExecutor, RunState, WorkerCommand, describe, run_plan,
+};
+use perfharness::plan::{Catalog, Pattern, Plan, WorkerState, select};
+use perfharness::request::RunRequest;
+use perfharness_contract::Effort;
+use perfharness_platform::clock;
+use perfharness_verdict::{estimate, median};
+use serde::{Deserialize, Serialize};
+
+use crate::neighbour::Neighbour;
+use crate::{NoiseOpts, say};
+
+const CONFIDENCE: f64 = 0.99;
+/// The identical pair, and the pair with a planted effect; both against the same reference samples.
+const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_324_87)];
+
+/// One comparison of one pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Row {
+    kernel: String,
+    neighbour: bool,
+    launches: usize,
+    seed: u64,
+    variant: String,
+    theta: f64,
+    lower: f64,
+    upper: f64,
+    sd: f64,
+    /// Seconds for all pairs of this seed together.
+    seconds: f64,
+    outside_share: f64,
+    /// What an unpaired Welch test over single samples would have said at the same confidence.
+    welch_excludes_zero: bool,
+}
+
+/// Makes the comparisons that the output does not have yet, and sums up.
+pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
+    let mut rows = read(opts)?;
+    let _neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
+    let mut output = File::options().create(true).append(true).open(&opts.output)?;
+    for seed in 1..=opts.comparisons {
+        if rows.iter().any(|row| row.seed == seed) {
+            continue;
+        }
+        for row in compare(opts, seed)? {
+            let mut line = serde_json::to_vec(&row)?;
+            line.push(b'\n');
+            output.write_all(&line)?;
+            rows.push(row);
+        }
+        if seed % 10 == 0 {
+            say(&format!("{seed} of {}", opts.comparisons));
+        }
+    }
+    summarise(&rows);
+    Ok(())
+}
+
+fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
+    let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for line in BufReader::new(file).lines() {
+        let row: Row = serde_json::from_str(&line?)
+            .with_context(|| format!("{} is not an output of this experiment", opts.output.display()))?;
+        // The reference of another kernel, neighbour or number of launches is another experiment.
+        let same = row.kernel == opts.kernel && row.neighbour == opts.neighbour;
+        if same && row.seed <= opts.comparisons {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    let command = WorkerCommand {
+        name: "experiment".into(),
+        command: vec![program, "worker".into()],
+        env: BTreeMap::new(),
+    };
+    let mut executor = ProcessExecutor::new(vec![command.clone()], Arc::new(AtomicBool::new(false)));
+    let options = LaunchOptions {
+        seed,
+        device: "none".into(),
+        memory_limit_bytes: None,
+        deadline: Duration::from_secs(30),
+    };
+    let (hello, description) = match describe(&mut executor, 0, &options) {
+        Ok(described) => described,
+        Err(CallError::Ended(outcome)) => bail!("the worker failed: {outcome:?}"),
+        Err(CallError::Interrupted) => bail!("interrupted"),
+    };
+    let mut catalog = Catalog::default();
+    catalog.workers.push(WorkerState {
+        command: command.clone(),
+        digest: None,
+        hello: Some(hello),
+        outcome: Outcome::ok(),
+    });
+    catalog.add(0, description.workloads);
+    let request = RunRequest {
+        patterns: vec![format!("{}/*/{{a,a-again,plus10}}", opts.kernel)],
+        effort: Effort::Quick,
+        time_budget: None,
+        seed,
+        device: "none".into(),
+        workers: vec![command],
+        launches: Some(opts.launches),
+        memory_limit_bytes: None,
+        timeout: Duration::from_mins(1),
+    };
+    let patterns: Vec<Pattern> = request.patterns.iter().map(|p| p.parse()).collect::<Result<_, _>>()?;
+    let mut selection = select(&catalog, &patterns, Effort::Quick)?;
+    // One case is enough: the experiment is about noise, not about sizes.
+    selection.cases.truncate(1);
+    let plan = request.plan(selection);
+    let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
+    let start = clock::now();
+    run_plan(&plan, &|_| Vec::new(), &mut executor, &mut state, &mut |_| {});
+    let seconds = start.elapsed().as_secs_f64();
+    PAIRS.iter().map(|(variant, _)| row(opts, &plan, &state, seed, variant, seconds)).collect()
+}
+
+fn row(
+    opts: &NoiseOpts,
+    plan: &Plan,
+    state: &RunState,
+    seed: u64,
+    variant: &str,
+    seconds: f64,
+) -> anyhow::Result<Row> {
+    let (case_plan, case) = (&plan.cases[0], &state.cases[0]);
+    let side = |name: &str| case_plan.sides.iter().position(|s| s.benchmark.variant == *name);
+    let (candidate, reference) =
+        (side(variant).context("no such variant")?, side("a").context("no reference")?);
+    let failed = case.sides.iter().filter_map(|s| s.outcome.as_ref()).find(|o| o.reason.is_some());
+    if let Some(outcome) = failed {
+        bail!("a side failed: {outcome:?}");
+    }
+    let found = estimate(&case.paired(candidate, reference), CONFIDENCE)?;
+    let interval = found.interval.context("too few launches for an interval")?;
+    let samples = |side| -> Vec<f64> {
+        case.counted().filter(|s| s.side == side).map(|s| s.iteration_ns().ln()).collect()
+    };
+    let in_samples: u64 = case.samples.iter().map(|row| row.sample.wall_ns).sum();
+    Ok(Row {
+        kernel: opts.kernel.clone(),
+        neighbour: opts.neighbour,
+        launches: found.launches,
+        seed,
+        variant: variant.into(),
+        theta: found.theta,
+        lower: interval.lower,
+        upper: interval.upper,
+        sd: found.sd.unwrap_or(f64::NAN),
+        seconds,
+        outside_share: 1.0 - in_samples as f64 / state.spent_ns() as f64,
+        welch_excludes_zero: welch_excludes_zero(&samples(candidate), &samples(reference)),
+    })
+}
+
+/// Welch's test over single samples, as tools do that take each sample for independent evidence.
+fn welch_excludes_zero(candidate: &[f64], reference: &[f64]) -> bool {
+    let moments = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, variance / n, n)
+    };
+    let ((m1, v1, n1), (m2, v2, n2)) = (moments(candidate), moments(reference));
+    let df = (v1 + v2).powi(2) / (v1.powi(2) / (n1 - 1.0) + v2.powi(2) / (n2 - 1.0));
+    let quantile = perfharness_verdict::student::quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, df);
+    quantile.is_ok_and(|t| ((m1 - m2) / (v1 + v2).sqrt()).abs() > t)
+}
+
+fn summarise(rows: &[Row]) {
+    for (variant, truth) in PAIRS {
+        let of: Vec<&Row> = rows.iter().filter(|row| row.variant == variant).collect();
+        let count = |test: fn(&Row, f64) -> bool| of.iter().filter(|row| test(row, truth)).count();
+        let covers = count(|row, truth| row.lower <= truth && truth <= row.upper);
+        let above = count(|row, _| row.lower > 0.0);
+        let below = count(|row, _| row.upper < 0.0);
+        let welch = of.iter().filter(|row| row.welch_excludes_zero).count();
+        let figure =
+            |f: fn(&Row) -> f64| median(&of.iter().map(|row| f(row)).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        say(&format!(
+            "{variant}: {} comparisons of {} launches; interval covers the planted {:.1} % in {covers}, lies above \
+             zero in {above}, below in {below}; median effect {:+.2} %, median half-width {:.2} %, median sd of a \
+             launch {:.2} %; Welch over single samples excludes zero in {welch}",
+            of.len(),
+            figure(|row| row.launches as f64),
+            truth.exp_m1() * 100.0,
+            figure(|row| row.theta).exp_m1() * 100.0,
+            figure(|row| (row.upper - row.lower) / 2.0) * 100.0,
+            figure(|row| row.sd) * 100.0,
+        ));
+    }
+    let seconds: f64 = rows.iter().filter(|row| row.variant == PAIRS[0].0).map(|row| row.seconds).sum();
+    let outside = median(&rows.iter().map(|row| row.outside_share).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+    say(&format!(
+        "{seconds:.0} s in all; {:.0} % of the launches' time outside of timed samples",
+        outside * 100.0
+    ));
+}
