@@ -15,7 +15,7 @@ use perfharness::plan::{Catalog, Pattern, Plan, WorkerState, select};
 use perfharness::request::RunRequest;
 use perfharness_contract::Effort;
 use perfharness_platform::clock;
-use perfharness_verdict::{estimate, median};
+use perfharness_verdict::{Placement, estimate, median};
 use serde::{Deserialize, Serialize};
 
 use crate::neighbour::Neighbour;
@@ -42,6 +42,8 @@ struct Row {
     outside_share: f64,
     /// What an unpaired Welch test over single samples would have said at the same confidence.
     welch_excludes_zero: bool,
+    /// Launch, placement, block, round: the log-ratios themselves, for whoever wants to try another estimate on them.
+    rounds: Vec<Vec<Vec<[f64; 2]>>>,
 }
 
 /// Makes the comparisons that the output does not have yet, and sums up.
@@ -148,7 +150,10 @@ fn row(
     if let Some(outcome) = failed {
         bail!("a side failed: {outcome:?}");
     }
-    let found = estimate(&case.paired(candidate, reference), CONFIDENCE)?;
+    let paired = case.paired(candidate, reference);
+    let found = estimate(&paired, CONFIDENCE)?;
+    let blocks = |placement: &Placement| placement.blocks.iter().map(|b| [b.first, b.second]).collect();
+    let rounds = paired.launches.iter().map(|l| l.placements.iter().map(blocks).collect()).collect();
     let interval = found.interval.context("too few launches for an interval")?;
     let samples = |side| -> Vec<f64> {
         case.counted().filter(|s| s.side == side).map(|s| s.iteration_ns().ln()).collect()
@@ -167,6 +172,7 @@ fn row(
         seconds,
         outside_share: 1.0 - in_samples as f64 / state.spent_ns() as f64,
         welch_excludes_zero: welch_excludes_zero(&samples(candidate), &samples(reference)),
+        rounds,
     })
 }
 

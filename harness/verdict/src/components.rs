@@ -25,8 +25,8 @@ impl Components {
     /// The variance of a launch value that `allocation` would give, `sL2 + sP2/P + sR2/(P R)`; none if a
     /// component is absent.
     ///
-    /// It is exact for means; the median of three or more blocks, which an estimate takes, varies a little
-    /// more than their mean on normal data, and less on data with outliers.
+    /// It is exact for means; the medians, which an estimate takes, vary a little more than means on normal
+    /// data, and much less on data with outliers.
     pub fn launch_variance(&self, allocation: Allocation) -> Option<f64> {
         let placements = allocation.placements as f64;
         let blocks = allocation.blocks as f64;
@@ -53,7 +53,7 @@ impl Components {
 /// Where the counts differ, `1/R` and `1/P` are averaged over the placements and launches with the weights
 /// that their means have in `S2` and `S3`. `R` and `P` are thus harmonic means, and the estimators stay
 /// unbiased before the cut at zero. Every level uses means, unlike [`estimate()`](crate::estimate()), which
-/// takes the median of blocks: only for means do the variances of the levels add up.
+/// takes medians: only for means do the variances of the levels add up.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::launch_mean::LaunchMean;
-use crate::paired::values_of;
+use crate::paired::launch_values;
 use crate::{EstimateError, Interval, Paired};
 
 /// The fewest launches on which a verdict may stand. With fewer, an estimate is shown, and the verdict stays
@@ -52,9 +52,8 @@ impl Estimate {
 
 /// Estimates the effect of the candidate against the reference.
 ///
-/// A block is the mean of its two rounds, a placement the median of its blocks, a launch `y_i` the mean of
-/// its placements. Over `L` launches, with `alpha = 1 - confidence` and the standard deviation `s_y` of the
-/// launch values,
+/// A placement is the median of the rounds of its blocks, a launch `y_i` the median of its placements. Over
+/// `L` launches, with `alpha = 1 - confidence` and the standard deviation `s_y` of the launch values,
 ///
 /// ```text
 /// theta = mean(y_i)        theta ± t(L - 1, 1 - alpha/2) * s_y / sqrt(L)
@@ -75,7 +74,7 @@ impl Estimate {
 /// side of the interval.
 pub fn estimate(paired: &Paired, confidence: f64) -> Result<Estimate, EstimateError> {
     let launches = paired.block_means()?;
-    let LaunchMean { mean, sd, interval } = LaunchMean::of(&values_of(&launches), confidence)?;
+    let LaunchMean { mean, sd, interval } = LaunchMean::of(&launch_values(paired)?, confidence)?;
     let placements: usize = launches.iter().map(Vec::len).sum();
     let blocks: usize = launches.iter().flatten().map(Vec::len).sum();
     let all_placements: usize = paired.launches.iter().map(|launch| launch.placements.len()).sum();

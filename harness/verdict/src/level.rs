@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::launch_mean::LaunchMean;
-use crate::summary::{mean, median};
+use crate::summary::median;
 use crate::{EstimateError, Interval};
 
 /// The scale on which a level was averaged.
@@ -45,7 +45,7 @@ pub struct Level {
 
 /// Estimates the absolute level of one side from its samples, nested as launch > placement > sample.
 ///
-/// A placement is the median of its samples, a launch the mean over its placements of the logarithm of that,
+/// A placement is the median of its samples, a launch the median over its placements of the logarithm of that,
 /// and the centre and interval follow from the launch values as in [`estimate()`](crate::estimate()), brought
 /// back to the unit of the samples by `exp`. A single zero or negative value moves the whole level to
 /// [`Scale::Linear`], where the values themselves are averaged. Placements and launches without samples are
@@ -87,7 +87,7 @@ pub fn level(launches: &[Vec<Vec<f64>>], confidence: f64) -> Result<Level, Estim
             Scale::Linear => medians.collect(),
         };
         placements += values.len();
-        launch_values.extend(mean(&values));
+        launch_values.extend(median(&values));
     }
     let LaunchMean { mean, sd, interval } = LaunchMean::of(&launch_values, confidence)?;
     let back = |value: f64| match scale {

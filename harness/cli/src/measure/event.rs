@@ -198,7 +198,8 @@ pub struct SampleEvent {
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
     pub total_ns: u64,
-    /// Within placements but outside their blocks: prepare, checks, warm-up, metered samples.
+    /// Within placements but outside their blocks: prepare, checks before timing, warm-up. Checks after timing and
+    /// metered samples belong to the launch.
     pub placements_ns: u64,
     /// Within blocks.
     pub blocks_ns: u64,

@@ -268,10 +268,10 @@ fn timed(
     let Ok(found) = level(&levels, confidence) else {
         return absent(metric, "the worker does not report it");
     };
-    // A launch is the geometric mean of its placements, as in the level itself.
+    // A launch is the median of its placements, as in the level itself.
     let launch = |placements: &Vec<Vec<f64>>| {
         let logs: Vec<f64> = placements.iter().filter_map(|samples| median(samples)).map(f64::ln).collect();
-        Number((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        Number(median(&logs).map_or(f64::NAN, f64::exp))
     };
     MetricRecord {
         unit: metric.unit.clone(),
