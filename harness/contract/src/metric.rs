@@ -68,7 +68,7 @@ pub struct MetricDef {
     /// Short title for tables, e.g. `file writes`; the id when empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// `ns`, `bytes`, or `count` for plain numbers; any other text is shown as it is.
+    /// `ns`, `bytes`, `count` for plain numbers, `share` from 0 to 1; any other text is shown as it is.
     pub unit: String,
     /// How it is compared.
     pub kind: MetricKind,

@@ -6,6 +6,7 @@ pub fn value(unit: &str, value: f64) -> String {
         "ns" => duration(value),
         "bytes" => bytes(value),
         "count" => count(value),
+        "share" => percent(value),
         _ if unit.ends_with("/s") => format!("{} {unit}", scaled(value)),
         _ => format!("{} {unit}", digits(value)),
     }
@@ -127,6 +128,7 @@ mod tests {
         assert_eq!(bytes(4_720_000.0), "4.72 MB");
         assert_eq!(value("records/s", 76_300.0), "76.3 k records/s");
         assert_eq!(value("dB", 3.0), "3.00 dB");
+        assert_eq!(value("share", 0.35), "35.0 %");
     }
 
     #[test]

@@ -1,0 +1,311 @@
+//! Lists of commands.
+
+use std::fmt;
+use std::rc::Rc;
+
+use bytemuck::{NoUninit, Pod};
+
+use crate::buffer::{Buffer, Slice};
+use crate::ledger::Counts;
+use crate::mapping::{Mapping, Turn};
+use crate::pipeline::Bound;
+use crate::queries::Slot;
+use crate::spans::SpanKind;
+use crate::{Gpu, GpuError, Readback, Staging};
+
+/// Commands in the order in which the device carries them out, once they are submitted.
+///
+/// A mistake in one of them is told by [`submit`](Self::submit), which then submits nothing. After a submit the list
+/// is empty and can be filled again. Dispatches that follow each other share a compute pass; each still sees what
+/// those before it wrote.
+#[must_use = "nothing runs before it is submitted"]
+pub struct Commands {
+    gpu: Gpu,
+    label: String,
+    error: Option<GpuError>,
+    encoder: Option<wgpu::CommandEncoder>,
+    pass: Option<wgpu::ComputePass<'static>>,
+    /// The run of copies or clears that is being recorded: its kind, and its slot where it is timed.
+    run: Option<(SpanKind, Option<Slot>)>,
+    slots: Vec<Slot>,
+    counts: Counts,
+    mappings: Vec<Rc<Mapping>>,
+    /// Staging buffers of single uploads, which live until the submit.
+    staged: Vec<Buffer>,
+}
+
+/// Commands on their way.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    gpu: Gpu,
+    index: wgpu::SubmissionIndex,
+}
+
+impl Submission {
+    /// Waits until they, and all before them, are done: one sync.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn wait(&self) -> Result<(), GpuError> {
+        self.gpu.count(|counts| counts.syncs += 1);
+        self.gpu.wait_for(Some(self.index.clone()))
+    }
+}
+
+impl fmt::Debug for Commands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Commands").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+impl Commands {
+    pub(crate) fn new(gpu: Gpu, label: &str) -> Self {
+        Self {
+            gpu,
+            label: label.to_owned(),
+            error: None,
+            encoder: None,
+            pass: None,
+            run: None,
+            slots: Vec::new(),
+            counts: Counts::default(),
+            mappings: Vec::new(),
+            staged: Vec::new(),
+        }
+    }
+
+    /// Uploads data through a staging buffer that is made for it and filled now. A loop that uploads again and
+    /// again does better with [`upload_through`](Self::upload_through).
+    pub fn upload<'a, T: NoUninit>(&mut self, to: impl Into<Slice<'a>>, data: &[T]) -> &mut Self {
+        let to = to.into();
+        self.attempt(|commands| {
+            let data: &[u8] = bytemuck::cast_slice(data);
+            to.holds(data.len())?;
+            let bytes = to.copy_bytes()?;
+            let staging = commands.gpu.stage_once(data)?;
+            commands.copy_up(&staging, &to, bytes);
+            commands.staged.push(staging);
+            Ok(())
+        })
+    }
+
+    /// Uploads data through the next slot of a staging ring, which is filled now.
+    pub fn upload_through<'a, T: NoUninit>(
+        &mut self,
+        staging: &mut Staging,
+        to: impl Into<Slice<'a>>,
+        data: &[T],
+    ) -> &mut Self {
+        let to = to.into();
+        self.attempt(|commands| {
+            let data: &[u8] = bytemuck::cast_slice(data);
+            to.holds(data.len())?;
+            let bytes = to.copy_bytes()?;
+            let slot = staging.fill_next(data)?;
+            commands.copy_up(&slot.buffer, &to, bytes);
+            commands.mappings.push(slot);
+            Ok(())
+        })
+    }
+
+    fn copy_up(&mut self, staging: &Buffer, to: &Slice<'_>, bytes: u64) {
+        let encoder = self.transfer(SpanKind::Copy);
+        encoder.copy_buffer_to_buffer(staging.raw(), 0, to.buffer.raw(), to.offset, bytes);
+        self.counts.upload_copies += 1;
+        self.counts.upload_bytes += bytes;
+    }
+
+    /// Copies on the device. Both sides have the same size, and lie in different buffers.
+    pub fn copy<'a, 'b>(&mut self, from: impl Into<Slice<'a>>, to: impl Into<Slice<'b>>) -> &mut Self {
+        let (from, to) = (from.into(), to.into());
+        self.attempt(|commands| {
+            to.holds(from.bytes as usize)?;
+            let bytes = from.copy_bytes()?.min(to.copy_bytes()?);
+            let encoder = commands.transfer(SpanKind::Copy);
+            encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, to.buffer.raw(), to.offset, bytes);
+            commands.counts.device_copies += 1;
+            commands.counts.device_copy_bytes += bytes;
+            Ok(())
+        })
+    }
+
+    /// Sets to zero.
+    pub fn clear<'a>(&mut self, what: impl Into<Slice<'a>>) -> &mut Self {
+        let what = what.into();
+        self.attempt(|commands| {
+            let bytes = what.copy_bytes()?;
+            commands.transfer(SpanKind::Clear).clear_buffer(what.buffer.raw(), what.offset, Some(bytes));
+            Ok(())
+        })
+    }
+
+    /// Runs a pipeline. No workgroups are no dispatch.
+    pub fn dispatch(&mut self, bound: &Bound, workgroups: [u32; 3]) -> &mut Self {
+        self.attempt(|commands| {
+            bound.check(workgroups)?;
+            if workgroups.contains(&0) {
+                return Ok(());
+            }
+            commands.open_pass();
+            if let Some(pass) = &mut commands.pass {
+                bound.dispatch(pass, workgroups);
+            }
+            commands.counts.dispatches += 1;
+            Ok(())
+        })
+    }
+
+    /// Copies to a readback buffer, behind what these commands copied there before.
+    pub fn download<'a, T: Pod>(&mut self, from: impl Into<Slice<'a>>, to: &mut Readback<T>) -> &mut Self {
+        let from = from.into();
+        self.attempt(|commands| {
+            let bytes = from.copy_bytes()?;
+            let mapping = &to.mapping;
+            let known = commands.mappings.iter().any(|known| Rc::ptr_eq(known, mapping));
+            if !known && mapping.turn() != Turn::Idle {
+                return Err(mapping.invalid("still holds what was not read yet"));
+            }
+            let at = if known { mapping.used.get() } else { 0 };
+            if at + bytes > mapping.buffer.raw().size() {
+                return Err(mapping.invalid(&format!("cannot take {bytes} bytes behind {at}")));
+            }
+            let encoder = commands.transfer(SpanKind::Copy);
+            encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, mapping.buffer.raw(), at, bytes);
+            mapping.used.set(at + bytes);
+            if !known {
+                mapping.set(Turn::Recorded);
+                commands.mappings.push(Rc::clone(mapping));
+            }
+            commands.counts.download_copies += 1;
+            commands.counts.download_bytes += bytes;
+            Ok(())
+        })
+    }
+
+    /// Hands the commands to the device: one submit. It does not wait for them.
+    ///
+    /// # Errors
+    /// The first mistake in the commands, or what else went wrong on the device.
+    pub fn submit(&mut self) -> Result<Submission, GpuError> {
+        self.end_pass();
+        self.end_run();
+        let gpu = self.gpu.clone();
+        let inner = &gpu.inner;
+        let recorded = self.error.take().map_or_else(|| gpu.check_faults(), Err).and_then(|()| {
+            self.encoder();
+            let finished = self.encoder.take().map(wgpu::CommandEncoder::finish);
+            gpu.check_faults().map(|()| finished)
+        });
+        let submitted = recorded.and_then(|finished| {
+            let index = inner.queue.submit(finished);
+            gpu.check_faults().map(|()| index)
+        });
+        let index = match submitted {
+            Ok(index) => index,
+            Err(error) => {
+                self.give_up();
+                return Err(error);
+            }
+        };
+        self.staged.clear();
+        for mapping in self.mappings.drain(..) {
+            mapping.submitted(Some(index.clone()));
+        }
+        let counts = std::mem::take(&mut self.counts);
+        gpu.count(|total| {
+            total.add(&counts);
+            total.submits += 1;
+        });
+        if !self.slots.is_empty() {
+            self.slots.drain(..).for_each(Slot::submitted);
+            inner.ring.borrow().flush_full(&inner.device, &inner.queue);
+        }
+        gpu.check_faults()?;
+        Ok(Submission { gpu, index })
+    }
+
+    /// Records, unless something went wrong before.
+    fn attempt(&mut self, record: impl FnOnce(&mut Self) -> Result<(), GpuError>) -> &mut Self {
+        if self.error.is_none() {
+            self.error = record(self).err();
+        }
+        self
+    }
+
+    fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
+        let device = &self.gpu.inner.device;
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some(&self.label) };
+        self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
+    }
+
+    /// A slot for a span, where a metered sample runs and the device can time such spans.
+    fn reserve(&self, kind: SpanKind, needed: wgpu::Features) -> Option<Slot> {
+        let inner = &self.gpu.inner;
+        let timed = inner.ledger.is_on() && inner.features.contains(needed);
+        timed.then(|| inner.ring.borrow_mut().reserve(&inner.device, kind))
+    }
+
+    /// The encoder, within a run of copies or clears.
+    fn transfer(&mut self, kind: SpanKind) -> &mut wgpu::CommandEncoder {
+        self.end_pass();
+        if self.run.as_ref().is_some_and(|(running, _)| *running != kind) {
+            self.end_run();
+        }
+        if self.run.is_none() {
+            let slot = self.reserve(kind, wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+            match &slot {
+                Some(slot) => slot.begin(self.encoder()),
+                None => self.counts.untimed_copies += 1,
+            }
+            self.run = Some((kind, slot));
+        }
+        self.encoder()
+    }
+
+    fn end_run(&mut self) {
+        if let Some((_, Some(slot))) = self.run.take() {
+            slot.end(self.encoder());
+            self.slots.push(slot);
+        }
+    }
+
+    fn open_pass(&mut self) {
+        self.end_run();
+        if self.pass.is_some() {
+            return;
+        }
+        let slot = self.reserve(SpanKind::Compute, wgpu::Features::TIMESTAMP_QUERY);
+        if slot.is_none() {
+            self.counts.untimed_passes += 1;
+        }
+        let descriptor = wgpu::ComputePassDescriptor {
+            label: None,
+            timestamp_writes: slot.as_ref().map(Slot::around_pass),
+        };
+        self.pass = Some(self.encoder().begin_compute_pass(&descriptor).forget_lifetime());
+        self.slots.extend(slot);
+    }
+
+    fn end_pass(&mut self) {
+        self.pass = None;
+    }
+
+    /// Forgets everything that was recorded.
+    fn give_up(&mut self) {
+        self.end_pass();
+        self.run = None;
+        self.slots.clear();
+        self.counts = Counts::default();
+        self.encoder = None;
+        self.staged.clear();
+        for mapping in self.mappings.drain(..) {
+            mapping.abandoned();
+        }
+    }
+}
+
+impl Drop for Commands {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}

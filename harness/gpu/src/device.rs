@@ -1,0 +1,266 @@
+//! The device.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::rc::Rc;
+
+use perfharness_contract::{Meter, Setup};
+use perfharness_platform::clock;
+
+use crate::adapter::{feature_names, find, wanted_features};
+use crate::chunk::chunks;
+use crate::error::Faults;
+use crate::ledger::{Counts, Ledger};
+use crate::memory::{MemoryLedger, PeakBuffers};
+use crate::meter::GpuMeter;
+use crate::queries::QueryRing;
+use crate::{AdapterFacts, Commands, GpuError};
+
+/// Ways in which the device pretends to be less than it is, so that tests meet adapters that are not at hand.
+#[derive(Clone, Debug, Default)]
+pub struct GpuOptions {
+    /// Does without timestamp queries.
+    pub hide_timestamps: bool,
+    /// Binds no more than this many bytes.
+    pub max_binding_bytes: Option<u64>,
+}
+
+/// A device that meters itself. Clones are the same device.
+#[derive(Clone)]
+pub struct Gpu {
+    pub(crate) inner: Rc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) facts: AdapterFacts,
+    pub(crate) limits: wgpu::Limits,
+    pub(crate) features: wgpu::Features,
+    pub(crate) faults: Faults,
+    pub(crate) ledger: Ledger,
+    pub(crate) memory: Rc<RefCell<MemoryLedger>>,
+    pub(crate) ring: RefCell<QueryRing>,
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("adapter", &self.inner.facts.name).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn open_adapter(
+    adapter: &wgpu::Adapter,
+    mut facts: AdapterFacts,
+    options: &GpuOptions,
+) -> Result<Gpu, GpuError> {
+    let features = wanted_features(adapter, options);
+    let mut limits = adapter.limits();
+    if let Some(bytes) = options.max_binding_bytes {
+        limits.max_storage_buffer_binding_size = limits.max_storage_buffer_binding_size.min(bytes);
+    }
+    facts.features = feature_names(features);
+    facts.max_binding_bytes = limits.max_storage_buffer_binding_size;
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("perfharness"),
+        required_features: features,
+        required_limits: limits.clone(),
+        // Larger blocks would hide in reserved bytes what a workload asks for.
+        memory_hints: wgpu::MemoryHints::MemoryUsage,
+        ..wgpu::DeviceDescriptor::default()
+    };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+        .map_err(|error| GpuError::Driver(format!("{} opens no device: {error}", facts.name)))?;
+    let faults = Faults::default();
+    let uncaptured = faults.clone();
+    device.on_uncaptured_error(std::sync::Arc::new(move |error: wgpu::Error| uncaptured.raise(error.into())));
+    let lost = faults.clone();
+    device.set_device_lost_callback(move |_reason, message| lost.raise(GpuError::Lost(message)));
+    let inner = Inner {
+        device,
+        queue,
+        facts,
+        limits,
+        features,
+        faults,
+        ledger: Ledger::default(),
+        memory: Rc::default(),
+        ring: RefCell::default(),
+    };
+    Ok(Gpu { inner: Rc::new(inner) })
+}
+
+impl Gpu {
+    /// Opens the device that the user asked for, and lets it meter this placement's metered samples.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`] where there is none, which skips the benchmark.
+    pub fn open(setup: &Setup) -> Result<Self, GpuError> {
+        Self::open_with(setup, &GpuOptions::default())
+    }
+
+    /// Like [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(setup: &Setup, options: &GpuOptions) -> Result<Self, GpuError> {
+        let gpu = Self::new(setup.device(), options)?;
+        setup.attach(gpu.meter());
+        Ok(gpu)
+    }
+
+    /// Opens a device outside of a placement. `asked` is `auto`, `none`, `noop`, a kind such as `software`, or a
+    /// part of an adapter's name, driver or backend.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn new(asked: &str, options: &GpuOptions) -> Result<Self, GpuError> {
+        let (adapter, facts) = find(asked)?;
+        open_adapter(&adapter, facts, options)
+    }
+
+    /// The meter of this device, which [`open`](Self::open) has attached already.
+    pub fn meter(&self) -> Box<dyn Meter> {
+        Box::new(GpuMeter::new(self.clone()))
+    }
+
+    /// What is known of the adapter; features and limits are those of this device.
+    pub fn facts(&self) -> &AdapterFacts {
+        &self.inner.facts
+    }
+
+    /// wgpu's device, for what this crate has no words for. Nothing that is done with it is counted.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.inner.device
+    }
+
+    /// wgpu's queue; as [`device`](Self::device).
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.inner.queue
+    }
+
+    /// Makes sure that the device has these features.
+    ///
+    /// # Errors
+    /// [`GpuError::Lacks`] when it has not, which skips the benchmark.
+    pub fn require(&self, features: wgpu::Features) -> Result<(), GpuError> {
+        let missing = feature_names(features - self.inner.features);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(self.lacks(format!("the feature {}", missing.join(", "))))
+    }
+
+    /// Makes sure that a shader can be given this many bytes in one piece.
+    ///
+    /// # Errors
+    /// [`GpuError::Lacks`] when it cannot, which skips the benchmark.
+    pub fn require_binding(&self, bytes: u64) -> Result<(), GpuError> {
+        let limit = self.max_binding();
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(self.lacks(format!("a binding of {bytes} bytes: its limit is {limit}")))
+    }
+
+    pub(crate) fn lacks(&self, what: impl Into<String>) -> GpuError {
+        GpuError::lacks(&self.inner.facts.name, what, "choose another adapter with --device")
+    }
+
+    /// Most bytes that a shader can be given in one piece.
+    pub fn max_binding(&self) -> u64 {
+        self.inner.limits.max_storage_buffer_binding_size
+    }
+
+    /// Cuts `count` elements into ranges that can be bound one at a time.
+    ///
+    /// # Errors
+    /// [`GpuError::Lacks`] when not even the smallest aligned piece can be.
+    pub fn chunks(&self, count: u64, bytes_each: u64) -> Result<Vec<Range<u64>>, GpuError> {
+        self.chunks_within(self.max_binding(), count, bytes_each)
+    }
+
+    /// Like [`chunks`](Self::chunks), with pieces of at most `budget` bytes.
+    ///
+    /// # Errors
+    /// As [`chunks`](Self::chunks).
+    pub fn chunks_within(
+        &self,
+        budget: u64,
+        count: u64,
+        bytes_each: u64,
+    ) -> Result<Vec<Range<u64>>, GpuError> {
+        let alignment = u64::from(self.inner.limits.min_storage_buffer_offset_alignment);
+        chunks(count, bytes_each, budget.min(self.max_binding()), alignment)
+    }
+
+    /// Starts a list of commands. Nothing runs before it is submitted.
+    pub fn commands(&self, label: &str) -> Commands {
+        Commands::new(self.clone(), label)
+    }
+
+    /// Waits until everything that was submitted is done: one sync.
+    ///
+    /// # Errors
+    /// What went wrong on the device since the last call that could tell.
+    pub fn wait(&self) -> Result<(), GpuError> {
+        self.inner.ledger.count(|counts| counts.syncs += 1);
+        self.wait_for(None)
+    }
+
+    /// Waits like [`wait`](Self::wait) at the end of a sample: made for `Measured::fence`. The time counts as
+    /// host wait, but no sync is counted, as it is the harness that waits and not the hot path.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn fence(&self) -> Result<(), GpuError> {
+        self.wait_for(None)
+    }
+
+    /// Bytes of the buffers that live now.
+    pub fn live_bytes(&self) -> u64 {
+        self.inner.memory.borrow().live()
+    }
+
+    /// Most bytes that lived at one time since the start of the last metered sample.
+    pub fn peak_bytes(&self) -> u64 {
+        self.inner.memory.borrow().peak()
+    }
+
+    /// The buffers behind [`peak_bytes`](Self::peak_bytes), by label, largest first.
+    pub fn peak_buffers(&self) -> Vec<PeakBuffers> {
+        self.inner.memory.borrow().peak_buffers()
+    }
+
+    /// Waits for a submission, or for all; the time counts, the wait itself does not.
+    pub(crate) fn wait_for(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<(), GpuError> {
+        let start = self.inner.ledger.is_on().then(clock::now);
+        let polled =
+            self.inner.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: None });
+        if let Some(start) = start {
+            self.inner.ledger.add_host_wait(start.elapsed());
+        }
+        if let Err(error) = polled {
+            // A lost device knows no submission; that it is lost is only told to those who poll.
+            self.poll()?;
+            return Err(GpuError::Driver(error.to_string()));
+        }
+        self.check_faults()
+    }
+
+    /// Lets callbacks of finished work run, without waiting for any.
+    pub(crate) fn poll(&self) -> Result<(), GpuError> {
+        let polled = self.inner.device.poll(wgpu::PollType::Poll);
+        self.check_faults()?;
+        polled.map(|_| ()).map_err(|error| GpuError::Driver(error.to_string()))
+    }
+
+    pub(crate) fn check_faults(&self) -> Result<(), GpuError> {
+        self.inner.faults.check()
+    }
+
+    pub(crate) fn count(&self, add: impl FnOnce(&mut Counts)) {
+        self.inner.ledger.count(add);
+    }
+}

@@ -1,0 +1,102 @@
+//! The life of a buffer that host and device take turns with.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::{Buffer, Gpu, GpuError};
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nobody's: free for commands.
+    Idle,
+    /// Commands use it that are not submitted yet.
+    Recorded,
+    /// The device's; the host's as soon as it is done.
+    Device,
+    /// The host's: it is mapped.
+    Host,
+    /// Mapping failed.
+    Failed,
+}
+
+impl Turn {
+    const ALL: [Self; 5] = [Self::Idle, Self::Recorded, Self::Device, Self::Host, Self::Failed];
+}
+
+/// A mappable buffer and whose turn it is.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    pub(crate) buffer: Buffer,
+    mode: wgpu::MapMode,
+    /// An atomic, since wgpu may call back from any thread.
+    turn: Arc<AtomicU8>,
+    submission: RefCell<Option<wgpu::SubmissionIndex>>,
+    /// Bytes from the start that are in use.
+    pub(crate) used: Cell<u64>,
+}
+
+impl Mapping {
+    pub(crate) fn new(buffer: Buffer, mode: wgpu::MapMode, turn: Turn) -> Self {
+        Self {
+            buffer,
+            mode,
+            turn: Arc::new(AtomicU8::new(turn as u8)),
+            submission: RefCell::default(),
+            used: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn turn(&self) -> Turn {
+        Turn::ALL[usize::from(self.turn.load(Ordering::Acquire))]
+    }
+
+    pub(crate) fn set(&self, turn: Turn) {
+        self.turn.store(turn as u8, Ordering::Release);
+    }
+
+    /// The commands that use it were submitted: it becomes the host's when they are done.
+    pub(crate) fn submitted(&self, submission: Option<wgpu::SubmissionIndex>) {
+        *self.submission.borrow_mut() = submission;
+        self.set(Turn::Device);
+        let turn = Arc::clone(&self.turn);
+        let done = match self.mode {
+            wgpu::MapMode::Read => 0..self.used.get(),
+            wgpu::MapMode::Write => 0..self.buffer.raw().size(),
+        };
+        self.buffer.raw().map_async(self.mode, done, move |mapped| {
+            let next = if mapped.is_ok() { Turn::Host } else { Turn::Failed };
+            turn.store(next as u8, Ordering::Release);
+        });
+    }
+
+    /// The commands that use it were given up.
+    pub(crate) fn abandoned(&self) {
+        match self.mode {
+            wgpu::MapMode::Read => self.set(Turn::Idle),
+            wgpu::MapMode::Write => self.submitted(None),
+        }
+    }
+
+    /// Waits until it is the host's.
+    pub(crate) fn settle(&self, gpu: &Gpu) -> Result<(), GpuError> {
+        if self.turn() == Turn::Device {
+            gpu.wait_for(self.submission.borrow().clone())?;
+        }
+        match self.turn() {
+            Turn::Host => Ok(()),
+            Turn::Failed => Err(self.invalid("could not be mapped")),
+            Turn::Idle => Err(self.invalid("has nothing to wait for")),
+            Turn::Recorded => Err(self.invalid("is used by commands that were not submitted")),
+            Turn::Device => Err(GpuError::Driver(format!(
+                "the buffer `{}` was not mapped when its commands were done",
+                self.buffer.label()
+            ))),
+        }
+    }
+
+    pub(crate) fn invalid(&self, what: &str) -> GpuError {
+        GpuError::Invalid(format!("the buffer `{}` {what}", self.buffer.label()))
+    }
+}

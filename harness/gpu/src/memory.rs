@@ -1,0 +1,183 @@
+//! Which buffers live, and which lived when there were most bytes of them. Pure: no device.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A kind of buffer that was alive when memory was at its peak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeakBuffers {
+    /// Their label.
+    pub label: String,
+    /// How many there were.
+    pub count: u64,
+    /// Their bytes, all together.
+    pub bytes: u64,
+}
+
+/// Names an entry of the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntryId(usize);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    label: Rc<str>,
+    bytes: u64,
+}
+
+/// Live buffers and the peak since the last `restart`. It is kept in every mode, since what lives at the start
+/// of a sample was created before it.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryLedger {
+    entries: Vec<Option<Entry>>,
+    vacant: Vec<usize>,
+    live: u64,
+    peak: u64,
+    /// Who made up the peak. `None` while the live buffers do: they are only listed once one of them goes.
+    holders: Option<Vec<PeakBuffers>>,
+}
+
+impl MemoryLedger {
+    pub(crate) fn create(&mut self, label: Rc<str>, bytes: u64) -> EntryId {
+        let entry = Some(Entry { label, bytes });
+        let at = if let Some(at) = self.vacant.pop() {
+            self.entries[at] = entry;
+            at
+        } else {
+            self.entries.push(entry);
+            self.entries.len() - 1
+        };
+        self.live += bytes;
+        if self.live > self.peak {
+            self.peak = self.live;
+            self.holders = None;
+        }
+        EntryId(at)
+    }
+
+    pub(crate) fn release(&mut self, id: EntryId) {
+        if self.holders.is_none() && self.live == self.peak {
+            self.holders = Some(self.list_live());
+        }
+        if let Some(entry) = self.entries[id.0].take() {
+            self.live -= entry.bytes;
+            self.vacant.push(id.0);
+        }
+    }
+
+    /// Lets the peak start again at what lives now.
+    pub(crate) fn restart(&mut self) {
+        self.peak = self.live;
+        self.holders = None;
+    }
+
+    pub(crate) fn live(&self) -> u64 {
+        self.live
+    }
+
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// The buffers behind the peak, by label, largest first.
+    pub(crate) fn peak_buffers(&self) -> Vec<PeakBuffers> {
+        self.holders.clone().unwrap_or_else(|| self.list_live())
+    }
+
+    fn list_live(&self) -> Vec<PeakBuffers> {
+        let mut by_label: BTreeMap<&str, PeakBuffers> = BTreeMap::new();
+        for entry in self.entries.iter().flatten() {
+            let sum = by_label.entry(&entry.label).or_insert_with(|| PeakBuffers {
+                label: entry.label.to_string(),
+                count: 0,
+                bytes: 0,
+            });
+            sum.count += 1;
+            sum.bytes += entry.bytes;
+        }
+        let mut list: Vec<PeakBuffers> = by_label.into_values().collect();
+        list.sort_by_key(|sum| std::cmp::Reverse(sum.bytes));
+        list
+    }
+}
+
+/// The share of the reserved bytes that nothing is allocated in; `None` where nothing is reserved.
+pub(crate) fn fragmentation(allocated: u64, reserved: u64) -> Option<f64> {
+    (reserved > 0).then(|| 1.0 - allocated.min(reserved) as f64 / reserved as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(ledger: &MemoryLedger) -> Vec<(String, u64, u64)> {
+        ledger.peak_buffers().into_iter().map(|b| (b.label, b.count, b.bytes)).collect()
+    }
+
+    #[test]
+    fn an_empty_ledger_has_no_peak() {
+        let ledger = MemoryLedger::default();
+        assert_eq!((ledger.live(), ledger.peak()), (0, 0));
+        assert_eq!(labels(&ledger), []);
+    }
+
+    #[test]
+    fn the_peak_outlives_its_buffers_and_names_them() {
+        let mut ledger = MemoryLedger::default();
+        let big = ledger.create("big".into(), 100);
+        let first = ledger.create("small".into(), 10);
+        let second = ledger.create("small".into(), 20);
+        ledger.release(first);
+        ledger.release(big);
+        ledger.release(second);
+        ledger.create("later".into(), 50);
+        assert_eq!((ledger.live(), ledger.peak()), (50, 130));
+        assert_eq!(labels(&ledger), [("big".into(), 1, 100), ("small".into(), 2, 30)]);
+    }
+
+    #[test]
+    fn a_higher_peak_replaces_the_list() {
+        let mut ledger = MemoryLedger::default();
+        let a = ledger.create("a".into(), 100);
+        ledger.release(a);
+        assert_eq!(labels(&ledger), [("a".into(), 1, 100)]);
+        let b = ledger.create("b".into(), 60);
+        let _c = ledger.create("c".into(), 60);
+        ledger.release(b);
+        assert_eq!(ledger.peak(), 120);
+        assert_eq!(labels(&ledger), [("b".into(), 1, 60), ("c".into(), 1, 60)]);
+    }
+
+    #[test]
+    fn a_restart_begins_with_what_lives() {
+        let mut ledger = MemoryLedger::default();
+        let gone = ledger.create("gone".into(), 1000);
+        let kept = ledger.create("kept".into(), 10);
+        ledger.release(gone);
+        ledger.restart();
+        assert_eq!((ledger.live(), ledger.peak()), (10, 10));
+        assert_eq!(labels(&ledger), [("kept".into(), 1, 10)]);
+        ledger.release(kept);
+        assert_eq!((ledger.live(), ledger.peak()), (0, 10));
+        assert_eq!(labels(&ledger), [("kept".into(), 1, 10)]);
+    }
+
+    #[test]
+    fn vacant_entries_are_used_again() {
+        let mut ledger = MemoryLedger::default();
+        for _ in 0..1000 {
+            let id = ledger.create("x".into(), 8);
+            ledger.release(id);
+        }
+        assert_eq!(ledger.entries.len(), 1);
+        assert_eq!((ledger.live(), ledger.peak()), (0, 8));
+    }
+
+    #[test]
+    fn fragmentation_is_what_is_reserved_and_not_used() {
+        assert_eq!(fragmentation(25, 100), Some(0.75));
+        assert_eq!(fragmentation(100, 100), Some(0.0));
+        assert_eq!(fragmentation(0, 100), Some(1.0));
+        assert_eq!(fragmentation(0, 0), None);
+        assert_eq!(fragmentation(110, 100), Some(0.0), "the two figures are not read at once");
+    }
+}

@@ -1,0 +1,134 @@
+//! What a metered sample says of the device.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use perfharness_contract::{Meter, Number, Reading};
+
+use crate::ledger::Counts;
+use crate::memory::fragmentation;
+use crate::spans::{SpanTally, nanoseconds};
+use crate::{Gpu, metric};
+
+/// Meters one device from the start to the end of a sample.
+pub(crate) struct GpuMeter {
+    gpu: Gpu,
+}
+
+impl GpuMeter {
+    pub(crate) fn new(gpu: Gpu) -> Self {
+        Self { gpu }
+    }
+}
+
+impl Meter for GpuMeter {
+    fn version(&self) -> (&'static str, u32) {
+        ("gpu", 1)
+    }
+
+    fn start(&mut self) {
+        let inner = &self.gpu.inner;
+        if inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            inner.ring.borrow_mut().prepare(&inner.device);
+        }
+        inner.memory.borrow_mut().restart();
+        inner.ledger.start();
+    }
+
+    fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
+        let inner = &self.gpu.inner;
+        let (wall, counts, host_wait) = inner.ledger.stop();
+        // The ledger is off by now, so that this wait counts nowhere.
+        let wait = || self.gpu.wait_for(None).is_ok();
+        let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
+        let mut put = |id: &str, reading: Reading| readings.insert(id.to_owned(), reading);
+        for (id, count) in exact(&counts) {
+            put(id, count.into());
+        }
+        put(metric::HOST_WAIT, (host_wait.as_nanos() as u64).into());
+        let times = device_times(&self.gpu, &counts, &tally);
+        put(metric::GPU_BUSY, value(&times.busy));
+        put(metric::GPU_BUSY_SHARE, value(&times.busy.map(|ns| share(ns, wall))));
+        put(metric::COPY_TIME, value(&times.copies));
+        put(metric::DEVICE_PEAK, inner.memory.borrow().peak().into());
+        let (reserved, fragmented) = reserved(&self.gpu);
+        put(metric::DEVICE_RESERVED, value(&reserved));
+        put(metric::FRAGMENTATION, value(&fragmented));
+    }
+}
+
+/// A quantity, or why there is none.
+type Quantity = Result<f64, String>;
+
+fn value(quantity: &Quantity) -> Reading {
+    match quantity {
+        Ok(value) => Reading::Value(Number(*value)),
+        Err(reason) => Reading::Absent { absent: reason.clone() },
+    }
+}
+
+fn share(busy_ns: f64, wall: Duration) -> f64 {
+    busy_ns / (wall.as_nanos() as f64).max(1.0)
+}
+
+fn exact(counts: &Counts) -> [(&'static str, u64); 12] {
+    [
+        (metric::UPLOAD_BYTES, counts.upload_bytes),
+        (metric::UPLOAD_COPIES, counts.upload_copies),
+        (metric::DOWNLOAD_BYTES, counts.download_bytes),
+        (metric::DOWNLOAD_COPIES, counts.download_copies),
+        (metric::DEVICE_COPY_BYTES, counts.device_copy_bytes),
+        (metric::DEVICE_COPIES, counts.device_copies),
+        (metric::WRITE_BUFFER_BYTES, counts.write_buffer_bytes),
+        (metric::WRITE_BUFFER_CALLS, counts.write_buffer_calls),
+        (metric::SYNCS, counts.syncs),
+        (metric::SUBMITS, counts.submits),
+        (metric::DISPATCHES, counts.dispatches),
+        (metric::BUFFER_CREATES, counts.buffer_creates),
+    ]
+}
+
+struct DeviceTimes {
+    busy: Quantity,
+    copies: Quantity,
+}
+
+/// Device times, as far as every span that belongs to them came back.
+fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> DeviceTimes {
+    let adapter = &gpu.facts().name;
+    let features = gpu.inner.features;
+    let unable = |what: &str| format!("{adapter} has no timestamp queries {what}");
+    let early = |n: u64| format!("{n} passes or copies were recorded before the sample that they ran in");
+    let in_passes = features.contains(wgpu::Features::TIMESTAMP_QUERY);
+    let in_encoders = features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+    let came_back = match tally.missing() {
+        0 => Ok(()),
+        missing => Err(format!("{missing} of {} spans did not come back from {adapter}", tally.expected())),
+    };
+    let copies = match counts.untimed_copies {
+        _ if !in_encoders => Err(unable("around copies")),
+        0 => Ok(()),
+        n => Err(early(n)),
+    };
+    let passes = match (counts.untimed_passes, counts.untimed_copies) {
+        _ if !in_passes => Err(unable("at all")),
+        (0, 0) => Ok(()),
+        (0, _) if !in_encoders => Err(unable("around copies, which this sample has")),
+        (passes, copies) => Err(early(passes + copies)),
+    };
+    let period = gpu.queue().get_timestamp_period();
+    DeviceTimes {
+        busy: passes.and_then(|()| came_back.clone()).map(|()| nanoseconds(tally.busy_ticks(), period)),
+        copies: copies.and(came_back).map(|()| nanoseconds(tally.copy_ticks(), period)),
+    }
+}
+
+/// What wgpu's allocator holds, and the share of it that is unused.
+fn reserved(gpu: &Gpu) -> (Quantity, Quantity) {
+    let Some(report) = gpu.device().generate_allocator_report() else {
+        let absent = || Err(format!("wgpu reports no reserved memory on {}", gpu.facts().backend));
+        return (absent(), absent());
+    };
+    let fragmented = fragmentation(report.total_allocated_bytes, report.total_reserved_bytes);
+    (Ok(report.total_reserved_bytes as f64), fragmented.ok_or_else(|| "nothing is reserved".to_owned()))
+}

@@ -1,0 +1,218 @@
+//! Compute pipelines, and what they are bound to.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::shader::{Access, Binding, Entry, groups, reflect};
+use crate::{Buffer, Gpu, GpuError, Slice};
+
+/// A compute pipeline with the names of its bindings. Clones are the same pipeline.
+#[derive(Clone)]
+pub struct Pipeline {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    gpu: Gpu,
+    label: String,
+    entry: Entry,
+    layout: wgpu::BindGroupLayout,
+    raw: wgpu::ComputePipeline,
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline").field("label", &self.inner.label).finish_non_exhaustive()
+    }
+}
+
+/// A pipeline with all its bindings, ready to be dispatched. It keeps its buffers alive.
+#[derive(Debug)]
+pub struct Bound {
+    pipeline: Pipeline,
+    group: wgpu::BindGroup,
+    _buffers: Vec<Buffer>,
+}
+
+impl Gpu {
+    /// Makes a compute pipeline from WGSL. The bindings that the entry point uses lie in group 0 and are found by
+    /// their names in the source.
+    ///
+    /// # Errors
+    /// [`GpuError::Invalid`] with the place in the source, and [`GpuError::Lacks`] for what the device has not.
+    pub fn pipeline(&self, label: &str, source: &str, entry_point: &str) -> Result<Pipeline, GpuError> {
+        let entry = reflect(label, source, entry_point)?;
+        let limit = self.inner.limits.max_compute_workgroup_storage_size;
+        if entry.workgroup_bytes > u64::from(limit) {
+            // wgpu 30 does not check it, and drivers answer with whatever they like.
+            let needed = entry.workgroup_bytes;
+            return Err(self.lacks(format!(
+                "{needed} bytes for a workgroup of the pipeline `{label}`: its limit is {limit}"
+            )));
+        }
+        let entries: Vec<_> = entry.bindings.iter().map(layout_entry).collect();
+        let device = &self.inner.device;
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(label),
+            entries: &entries,
+        });
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(label),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let raw = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(entry_point),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        // The source itself is valid by now, so what remains is what this device does not offer.
+        self.check_faults().map_err(|error| match error {
+            GpuError::Invalid(cause) => self.lacks(format!("what the pipeline `{label}` needs: {cause}")),
+            other => other,
+        })?;
+        let inner = Inner { gpu: self.clone(), label: label.to_owned(), entry, layout, raw };
+        Ok(Pipeline { inner: Rc::new(inner) })
+    }
+}
+
+fn layout_entry(binding: &Binding) -> wgpu::BindGroupLayoutEntry {
+    let ty = match binding.access {
+        Access::Uniform => wgpu::BufferBindingType::Uniform,
+        Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
+        Access::Write => wgpu::BufferBindingType::Storage { read_only: false },
+    };
+    wgpu::BindGroupLayoutEntry {
+        binding: binding.index,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: wgpu::BufferSize::new(binding.min_bytes),
+        },
+        count: None,
+    }
+}
+
+impl Pipeline {
+    /// What it is called.
+    pub fn label(&self) -> &str {
+        &self.inner.label
+    }
+
+    /// Binds buffers, or parts of them, by the names in the source: every binding that the entry point uses, and
+    /// no other.
+    ///
+    /// # Errors
+    /// [`GpuError::Invalid`] that names the pipeline and the binding.
+    pub fn bind<'a, S: Into<Slice<'a>>>(
+        &self,
+        bindings: impl IntoIterator<Item = (&'a str, S)>,
+    ) -> Result<Bound, GpuError> {
+        let mut given: Vec<(&str, Slice<'a>)> = bindings.into_iter().map(|(n, s)| (n, s.into())).collect();
+        let mut entries = Vec::with_capacity(given.len());
+        let mut buffers = Vec::with_capacity(given.len());
+        for binding in &self.inner.entry.bindings {
+            let Some(at) = given.iter().position(|(name, _)| *name == binding.name) else {
+                return Err(self.invalid(&binding.name, "is not bound"));
+            };
+            let (_, slice) = given.swap_remove(at);
+            self.check(binding, &slice)?;
+            entries.push(wgpu::BindGroupEntry {
+                binding: binding.index,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: slice.buffer.raw(),
+                    offset: slice.offset,
+                    size: wgpu::BufferSize::new(slice.bytes.next_multiple_of(4)),
+                }),
+            });
+            buffers.push(slice.buffer.clone());
+        }
+        if let Some((name, _)) = given.first() {
+            let names: Vec<&str> = self.inner.entry.bindings.iter().map(|b| b.name.as_str()).collect();
+            return Err(
+                self.invalid(name, &format!("is not used, or bound twice; it uses {}", names.join(", ")))
+            );
+        }
+        let gpu = &self.inner.gpu;
+        let group = gpu.inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(&self.inner.label),
+            layout: &self.inner.layout,
+            entries: &entries,
+        });
+        gpu.check_faults()?;
+        Ok(Bound { pipeline: self.clone(), group, _buffers: buffers })
+    }
+
+    fn check(&self, binding: &Binding, slice: &Slice<'_>) -> Result<(), GpuError> {
+        let limits = &self.inner.gpu.inner.limits;
+        let (limit, alignment) = match binding.access {
+            Access::Uniform => {
+                (limits.max_uniform_buffer_binding_size, limits.min_uniform_buffer_offset_alignment)
+            }
+            Access::Read | Access::Write => {
+                (limits.max_storage_buffer_binding_size, limits.min_storage_buffer_offset_alignment)
+            }
+        };
+        let label = slice.buffer.label();
+        slice.check_bounds().map_err(|error| self.invalid(&binding.name, &error.to_string()))?;
+        if slice.bytes < binding.min_bytes {
+            let what = format!("needs {} bytes, and `{label}` gives {}", binding.min_bytes, slice.bytes);
+            return Err(self.invalid(&binding.name, &what));
+        }
+        if slice.bytes > limit {
+            let what = format!(
+                "cannot take the {} bytes of `{label}`: the limit is {limit}; see Gpu::chunks",
+                slice.bytes
+            );
+            return Err(self.invalid(&binding.name, &what));
+        }
+        if !slice.offset.is_multiple_of(u64::from(alignment)) {
+            let what = format!("starts at byte {} of `{label}`, no multiple of {alignment}", slice.offset);
+            return Err(self.invalid(&binding.name, &what));
+        }
+        Ok(())
+    }
+
+    /// Workgroups for so many items along x. Where that takes more than the device has, they are spread over y, and
+    /// the shader finds its item at `id.y * (num_workgroups.x * SIZE) + id.x` and stops where that is too large.
+    pub fn groups(&self, items: u64) -> [u32; 3] {
+        let limit = self.inner.gpu.inner.limits.max_compute_workgroups_per_dimension;
+        groups(items, self.inner.entry.workgroup[0], limit)
+    }
+
+    fn invalid(&self, binding: &str, what: &str) -> GpuError {
+        GpuError::Invalid(format!("pipeline `{}`, binding `{binding}`: {what}", self.inner.label))
+    }
+}
+
+impl Bound {
+    /// As [`Pipeline::groups`].
+    pub fn groups(&self, items: u64) -> [u32; 3] {
+        self.pipeline.groups(items)
+    }
+
+    pub(crate) fn check(&self, workgroups: [u32; 3]) -> Result<(), GpuError> {
+        let limit = self.pipeline.inner.gpu.inner.limits.max_compute_workgroups_per_dimension;
+        if workgroups.iter().all(|n| *n <= limit) {
+            return Ok(());
+        }
+        Err(GpuError::Invalid(format!(
+            "pipeline `{}`: {workgroups:?} workgroups are more than {limit} in a dimension; see Pipeline::groups",
+            self.pipeline.label()
+        )))
+    }
+
+    pub(crate) fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>, [x, y, z]: [u32; 3]) {
+        pass.set_pipeline(&self.pipeline.inner.raw);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(x, y, z);
+    }
+}

@@ -1,0 +1,219 @@
+//! Timestamp queries: slots are handed out, filled by the device, and read back without waiting.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::spans::{SpanKind, SpanTally};
+
+/// Queries in a set; each span takes two.
+const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
+const BYTES: u64 = QUERIES as u64 * wgpu::QUERY_SIZE as u64;
+
+const FILLING: u8 = 0;
+const IN_FLIGHT: u8 = 1;
+const MAPPED: u8 = 2;
+const FAILED: u8 = 3;
+
+/// A query set with the two buffers that its values travel through.
+#[derive(Debug)]
+struct Set {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    readback: wgpu::Buffer,
+    used: Cell<u32>,
+    /// Slots whose commands have not been submitted yet.
+    open: Cell<u32>,
+    /// Submitted spans, by their first query: each of them must come back.
+    expected: RefCell<Vec<(SpanKind, u32)>>,
+    state: Arc<AtomicU8>,
+}
+
+impl Set {
+    fn new(device: &wgpu::Device) -> Self {
+        let buffer = |label, usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: BYTES,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("meter"),
+                ty: wgpu::QueryType::Timestamp,
+                count: QUERIES,
+            }),
+            resolved: buffer("meter", wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
+            readback: buffer("meter readback", wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
+            used: Cell::new(0),
+            open: Cell::new(0),
+            expected: RefCell::default(),
+            state: Arc::default(),
+        }
+    }
+
+    fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    fn is_full(&self) -> bool {
+        self.used.get() + 2 > QUERIES
+    }
+
+    /// Sends the values on their way to the host.
+    fn flush(&self, device: &wgpu::Device, queue: &wgpu::Queue) {
+        let used = self.used.get();
+        let mut encoder =
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("meter") });
+        encoder.resolve_query_set(&self.queries, 0..used, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(
+            &self.resolved,
+            0,
+            &self.readback,
+            0,
+            u64::from(used * wgpu::QUERY_SIZE),
+        );
+        queue.submit([encoder.finish()]);
+        self.state.store(IN_FLIGHT, Ordering::Release);
+        let state = Arc::clone(&self.state);
+        self.readback.map_async(wgpu::MapMode::Read, .., move |mapped| {
+            state.store(if mapped.is_ok() { MAPPED } else { FAILED }, Ordering::Release);
+        });
+    }
+
+    /// Takes the values in, and makes the set ready for the next ones.
+    fn collect(&self, tally: &mut SpanTally) {
+        let expected = self.expected.take();
+        let view = (self.state() == MAPPED).then(|| self.readback.get_mapped_range(..).ok()).flatten();
+        if let Some(view) = &view {
+            for (kind, first) in expected {
+                let at = first as usize * wgpu::QUERY_SIZE as usize;
+                let tick =
+                    |at| bytemuck::pod_read_unaligned::<u64>(&view[at..at + wgpu::QUERY_SIZE as usize]);
+                tally.add(kind, tick(at), tick(at + wgpu::QUERY_SIZE as usize));
+            }
+        } else {
+            tally.add_missing(expected.len() as u64);
+        }
+        drop(view);
+        if self.state() == MAPPED {
+            self.readback.unmap();
+        }
+        self.used.set(0);
+        self.state.store(FILLING, Ordering::Release);
+    }
+}
+
+/// The two queries of one span. Dropped without being submitted, the span is not expected back.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    set: Rc<Set>,
+    kind: SpanKind,
+    first: u32,
+}
+
+impl Slot {
+    pub(crate) fn begin(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.write_timestamp(&self.set.queries, self.first);
+    }
+
+    pub(crate) fn end(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.write_timestamp(&self.set.queries, self.first + 1);
+    }
+
+    pub(crate) fn around_pass(&self) -> wgpu::ComputePassTimestampWrites<'_> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.set.queries,
+            beginning_of_pass_write_index: Some(self.first),
+            end_of_pass_write_index: Some(self.first + 1),
+        }
+    }
+
+    /// The commands that fill it are on their way.
+    pub(crate) fn submitted(self) {
+        self.set.expected.borrow_mut().push((self.kind, self.first));
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.set.open.set(self.set.open.get() - 1);
+    }
+}
+
+/// Query sets in rotation: one is filled while others are on their way back. Where all are, one more is made,
+/// since waiting would be measured.
+#[derive(Debug, Default)]
+pub(crate) struct QueryRing {
+    current: Option<Rc<Set>>,
+    others: Vec<Rc<Set>>,
+    tally: SpanTally,
+}
+
+impl QueryRing {
+    /// Makes the first set, so that no sample has to.
+    pub(crate) fn prepare(&mut self, device: &wgpu::Device) {
+        self.tally = SpanTally::default();
+        self.current.get_or_insert_with(|| Rc::new(Set::new(device)));
+    }
+
+    pub(crate) fn reserve(&mut self, device: &wgpu::Device, kind: SpanKind) -> Slot {
+        let set = match self.current.take() {
+            Some(set) if !set.is_full() => set,
+            full => {
+                self.others.extend(full);
+                self.vacant().unwrap_or_else(|| Rc::new(Set::new(device)))
+            }
+        };
+        let first = set.used.get();
+        set.used.set(first + 2);
+        set.open.set(set.open.get() + 1);
+        self.current = Some(Rc::clone(&set));
+        Slot { set, kind, first }
+    }
+
+    /// A set whose values have come back, emptied.
+    fn vacant(&mut self) -> Option<Rc<Set>> {
+        let at = self.others.iter().position(|set| matches!(set.state(), MAPPED | FAILED))?;
+        let set = self.others.swap_remove(at);
+        set.collect(&mut self.tally);
+        Some(set)
+    }
+
+    /// Sends on what is full and wholly submitted. To be called after every submit.
+    pub(crate) fn flush_full(&self, device: &wgpu::Device, queue: &wgpu::Queue) {
+        for set in self.others.iter().chain(&self.current) {
+            if set.state() == FILLING && set.is_full() && set.open.get() == 0 {
+                set.flush(device, queue);
+            }
+        }
+    }
+
+    /// Everything that has come back once `wait` has waited for the device.
+    pub(crate) fn finish(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        wait: impl FnOnce() -> bool,
+    ) -> SpanTally {
+        let sets: Vec<Rc<Set>> = self.others.drain(..).chain(self.current.take()).collect();
+        for set in sets.iter().filter(|set| set.state() == FILLING && set.used.get() > 0) {
+            set.flush(device, queue);
+        }
+        let waited = wait();
+        for set in &sets {
+            if !waited && set.state() == IN_FLIGHT {
+                self.tally.add_missing(set.expected.take().len() as u64);
+            } else {
+                set.collect(&mut self.tally);
+            }
+        }
+        // A set that unsubmitted commands still point into, or that never came back, is not used again.
+        self.others = sets.into_iter().filter(|set| set.open.get() == 0 && set.state() == FILLING).collect();
+        self.current = self.others.pop();
+        std::mem::take(&mut self.tally)
+    }
+}

@@ -1,0 +1,173 @@
+//! From pairs of timestamps to device time. Pure: ticks in, ticks out.
+
+/// What a span brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SpanKind {
+    /// A compute pass with its dispatches.
+    Compute,
+    /// Copies that follow each other.
+    Copy,
+    /// Clearing of buffers: the device is busy, but nothing is copied.
+    Clear,
+}
+
+/// A stretch of device time in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Span {
+    begin: u64,
+    end: u64,
+}
+
+impl Span {
+    /// A pair of timestamps as the device left it. Zero stands for a slot that was never written, and drivers
+    /// are known to return reversed pairs: both are missing, which is not the same as short.
+    pub(crate) fn from_pair(begin: u64, end: u64) -> Option<Self> {
+        (begin != 0 && end != 0 && end >= begin).then_some(Self { begin, end })
+    }
+}
+
+/// Device ticks in which at least one of the spans was under way: overlaps count once.
+pub(crate) fn merged_ticks(spans: impl IntoIterator<Item = Span>) -> u64 {
+    let mut sorted: Vec<Span> = spans.into_iter().collect();
+    sorted.sort_unstable();
+    let mut total = 0;
+    let mut covered_to = 0;
+    for span in sorted {
+        let begin = span.begin.max(covered_to);
+        // Ticks are subtracted as integers: an absolute tick count has more digits than a float64 holds.
+        total += span.end.saturating_sub(begin);
+        covered_to = covered_to.max(span.end);
+    }
+    total
+}
+
+/// The spans of one metered stretch: those that came back, and how many did not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SpanTally {
+    found: Vec<(SpanKind, Span)>,
+    missing: u64,
+}
+
+impl SpanTally {
+    /// Takes in the timestamps of one span that was submitted.
+    pub(crate) fn add(&mut self, kind: SpanKind, begin: u64, end: u64) {
+        match Span::from_pair(begin, end) {
+            Some(span) => self.found.push((kind, span)),
+            None => self.missing += 1,
+        }
+    }
+
+    /// Takes in spans whose timestamps could not be read at all.
+    pub(crate) fn add_missing(&mut self, count: u64) {
+        self.missing += count;
+    }
+
+    /// How many spans were submitted.
+    pub(crate) fn expected(&self) -> u64 {
+        self.found.len() as u64 + self.missing
+    }
+
+    /// How many of them did not come back.
+    pub(crate) fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// Ticks in which the device was at work.
+    pub(crate) fn busy_ticks(&self) -> u64 {
+        merged_ticks(self.found.iter().map(|(_, span)| *span))
+    }
+
+    /// Ticks in which a copy was under way.
+    pub(crate) fn copy_ticks(&self) -> u64 {
+        merged_ticks(self.found.iter().filter(|(kind, _)| *kind == SpanKind::Copy).map(|(_, span)| *span))
+    }
+}
+
+/// Ticks as nanoseconds; `period` is the length of a tick in ns.
+pub(crate) fn nanoseconds(ticks: u64, period: f32) -> f64 {
+    ticks as f64 * f64::from(period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(begin: u64, end: u64) -> Span {
+        Span::from_pair(begin, end).unwrap()
+    }
+
+    #[test]
+    fn zero_and_reversed_pairs_are_missing_but_equal_ones_are_short() {
+        for (begin, end) in [(0, 0), (0, 5), (5, 0), (6, 5)] {
+            assert_eq!(Span::from_pair(begin, end), None, "({begin}, {end})");
+        }
+        assert_eq!(merged_ticks([span(5, 5)]), 0);
+    }
+
+    #[test]
+    fn nothing_takes_no_time() {
+        assert_eq!(merged_ticks([]), 0);
+        assert_eq!(SpanTally::default().busy_ticks(), 0);
+        assert_eq!(SpanTally::default().expected(), 0);
+    }
+
+    #[test]
+    fn spans_apart_add_up_in_any_order() {
+        assert_eq!(merged_ticks([span(100, 110), span(10, 30), span(200, 201)]), 31);
+    }
+
+    #[test]
+    fn overlaps_count_once() {
+        assert_eq!(merged_ticks([span(10, 30), span(20, 40)]), 30);
+        assert_eq!(merged_ticks([span(10, 100), span(20, 30), span(40, 50)]), 90, "within another");
+        assert_eq!(merged_ticks([span(10, 20), span(10, 20)]), 10, "twice the same");
+        assert_eq!(merged_ticks([span(10, 20), span(20, 30)]), 20, "end to end");
+        assert_eq!(merged_ticks([span(10, 100), span(20, 30), span(90, 120)]), 110, "out of a long one");
+    }
+
+    #[test]
+    fn large_tick_counts_keep_their_last_digit() {
+        let now = 1_700_000_000_000_000_000;
+        assert_eq!(merged_ticks([span(now, now + 1)]), 1);
+        assert_eq!(merged_ticks([span(u64::MAX - 2, u64::MAX)]), 2);
+    }
+
+    #[test]
+    fn a_tally_tells_copies_from_the_rest_and_counts_what_is_missing() {
+        let mut tally = SpanTally::default();
+        tally.add(SpanKind::Compute, 10, 20);
+        tally.add(SpanKind::Copy, 15, 30);
+        tally.add(SpanKind::Copy, 28, 33);
+        tally.add(SpanKind::Clear, 40, 41);
+        tally.add(SpanKind::Compute, 0, 0);
+        tally.add_missing(2);
+        assert_eq!(tally.copy_ticks(), 18);
+        assert_eq!(tally.busy_ticks(), 24);
+        assert_eq!((tally.expected(), tally.missing()), (7, 3));
+    }
+
+    #[test]
+    fn a_tick_may_be_any_length() {
+        assert_eq!(nanoseconds(3, 1.0), 3.0);
+        assert!((nanoseconds(12, 83.333) - 999.996).abs() < 1e-3);
+    }
+
+    #[test]
+    fn merging_agrees_with_marking_every_tick() {
+        let mut state = 1_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let spans: Vec<Span> = (0..next(12))
+                .map(|_| {
+                    let begin = 1 + next(100);
+                    span(begin, begin + next(30))
+                })
+                .collect();
+            let marked = (0..200).filter(|t| spans.iter().any(|s| s.begin <= *t && *t < s.end)).count();
+            assert_eq!(merged_ticks(spans.clone()), marked as u64, "{spans:?}");
+        }
+    }
+}

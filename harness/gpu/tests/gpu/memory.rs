@@ -1,0 +1,83 @@
+//! Needs an adapter: live and peak bytes, held against wgpu's own counters.
+
+use perfharness_gpu::metric::{DEVICE_PEAK, DEVICE_RESERVED, FRAGMENTATION};
+use perfharness_gpu::{Gpu, PeakBuffers};
+
+use crate::support::{metered, require_adapter, value};
+
+const MIB: u64 = 1 << 20;
+
+/// What wgpu says is allocated for buffers; not all backends count it.
+fn wgpu_bytes(gpu: &Gpu) -> Option<u64> {
+    gpu.fence().unwrap();
+    let bytes = gpu.device().get_internal_counters().hal.buffer_memory.read();
+    (gpu.facts().backend != "metal").then_some(bytes as u64)
+}
+
+#[test]
+fn live_bytes_agree_with_the_counters_of_wgpu() {
+    let Some(gpu) = require_adapter() else { return };
+    let before = (gpu.live_bytes(), wgpu_bytes(&gpu));
+    let kept: Vec<_> = (1..=5).map(|i| gpu.buffer("kept", i * MIB + 12).unwrap()).collect();
+    let gone = gpu.buffer("gone", 8 * MIB).unwrap();
+    let agree = || {
+        let ours = gpu.live_bytes() - before.0;
+        if let (Some(theirs), Some(start)) = (wgpu_bytes(&gpu), before.1) {
+            // An allocation is rounded up to its alignment.
+            let rounding = 64 * 1024 * 6;
+            let theirs = theirs - start;
+            assert!(theirs >= ours && theirs <= ours + rounding, "ours {ours}, wgpu's {theirs}");
+        }
+        ours
+    };
+    assert_eq!(agree(), 15 * MIB + 60 + 8 * MIB);
+    drop(gone);
+    assert_eq!(agree(), 15 * MIB + 60);
+    drop(kept);
+    assert_eq!(agree(), 0);
+}
+
+#[test]
+fn a_peak_names_its_buffers_and_starts_anew_with_each_sample() {
+    let Some(gpu) = require_adapter() else { return };
+    let kept = gpu.buffer("kept", MIB).unwrap();
+    let (readings, at_peak) = metered(&gpu, || {
+        let first = gpu.buffer("temporary", 4 * MIB).unwrap();
+        let second = gpu.buffer("temporary", 2 * MIB).unwrap();
+        let at_peak = wgpu_bytes(&gpu);
+        drop((first, second));
+        gpu.buffer("later", 3 * MIB).unwrap();
+        at_peak
+    });
+    assert_eq!(value(&readings, DEVICE_PEAK), (7 * MIB) as f64);
+    if let Some(at_peak) = at_peak {
+        assert!((7 * MIB..=8 * MIB).contains(&at_peak), "{at_peak}");
+    }
+    let holder = |label: &str, count, bytes| PeakBuffers { label: label.into(), count, bytes };
+    assert_eq!(gpu.peak_buffers(), [holder("temporary", 2, 6 * MIB), holder("kept", 1, MIB)]);
+    let (readings, ()) = metered(&gpu, || ());
+    assert_eq!(value(&readings, DEVICE_PEAK), kept.bytes() as f64);
+}
+
+#[test]
+fn reserved_bytes_are_apart_from_live_ones() {
+    let Some(gpu) = require_adapter() else { return };
+    let buffer = gpu.buffer("buffer", MIB).unwrap();
+    let (readings, ()) = metered(&gpu, || gpu.commands("clear").clear(&buffer).submit().map(|_| ()).unwrap());
+    if gpu.device().generate_allocator_report().is_some() {
+        assert!(value(&readings, DEVICE_RESERVED) > value(&readings, DEVICE_PEAK));
+        let fragmentation = value(&readings, FRAGMENTATION);
+        assert!(fragmentation > 0.0 && fragmentation < 1.0, "{fragmentation}");
+    }
+}
+
+#[test]
+fn what_is_bound_stays_alive() {
+    let Some(gpu) = require_adapter() else { return };
+    let crate::support::Adder { input, output, params, kernel } = crate::support::Adder::new(&gpu, 1024);
+    let live = gpu.live_bytes();
+    drop((input, output, params));
+    assert_eq!(gpu.live_bytes(), live);
+    drop(kernel);
+    assert_eq!(gpu.live_bytes(), 0);
+}

@@ -1,0 +1,104 @@
+//! Adapters for tests, and samples of them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use perfharness_contract::Reading;
+use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, GpuOptions};
+use perfharness_platform::env;
+
+/// A device of the best adapter, or `None` where a test has to be skipped.
+pub(crate) fn require_adapter() -> Option<Gpu> {
+    require_adapter_with(&GpuOptions::default())
+}
+
+/// Like [`require_adapter`], with options.
+pub(crate) fn require_adapter_with(options: &GpuOptions) -> Option<Gpu> {
+    static SKIPPED: AtomicU32 = AtomicU32::new(0);
+    match Gpu::new("auto", options) {
+        Ok(gpu) => Some(gpu),
+        Err(error @ GpuError::NoAdapter { .. }) => {
+            assert!(!env::is_set_nonempty("PERFHARNESS_REQUIRE_ADAPTER"), "{error}");
+            let skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
+            eprintln!("skipped ({skipped} so far): {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Metric id to reading.
+pub(crate) type Readings = BTreeMap<String, Reading>;
+
+/// A metered sample of what `run` does, and what `run` returned.
+pub(crate) fn metered<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Readings, T) {
+    let mut meter = gpu.meter();
+    let mut readings = Readings::new();
+    meter.start();
+    let result = run();
+    meter.stop(&mut readings);
+    (readings, result)
+}
+
+/// The value of a metric that must have one.
+pub(crate) fn value(readings: &Readings, metric: &str) -> f64 {
+    let reading = &readings[metric];
+    reading.value().unwrap_or_else(|| panic!("{metric}: {reading:?}"))
+}
+
+/// Why a metric has no value, which it must not have.
+pub(crate) fn absence(readings: &Readings, metric: &str) -> String {
+    match &readings[metric] {
+        Reading::Absent { absent } => absent.clone(),
+        Reading::Value(number) => panic!("{metric} is {number:?}"),
+    }
+}
+
+/// The exact metrics that are not 0.
+pub(crate) fn counted(readings: &Readings) -> BTreeMap<&str, f64> {
+    let exact = perfharness_gpu::gpu_metrics();
+    let exact = exact.iter().filter(|m| m.kind == perfharness_contract::MetricKind::Exact);
+    let values = exact.map(|m| {
+        let (id, reading) = readings.get_key_value(m.id.as_str()).unwrap();
+        (id.as_str(), reading.value().unwrap())
+    });
+    values.filter(|(_, value)| *value != 0.0).collect()
+}
+
+/// Adds a number to every element.
+pub(crate) const ADD: &str = "
+    @group(0) @binding(0) var<storage, read> input: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> output: array<u32>;
+    @group(0) @binding(2) var<uniform> params: vec4u;
+    @compute @workgroup_size(64) fn main(
+        @builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u
+    ) {
+        let i = id.y * groups.x * 64 + id.x;
+        if i >= arrayLength(&input) { return; }
+        var x = input[i];
+        for (var k = 0u; k < params.y; k++) { x = x * 1664525u + 1013904223u; }
+        output[i] = x + params.x;
+    }";
+
+/// [`ADD`] with its buffers.
+pub(crate) struct Adder {
+    pub(crate) input: Buffer,
+    pub(crate) output: Buffer,
+    pub(crate) params: Buffer,
+    pub(crate) kernel: Bound,
+}
+
+impl Adder {
+    pub(crate) fn new(gpu: &Gpu, count: u64) -> Self {
+        let input = gpu.buffer_for::<u32>("input", count).unwrap();
+        let output = gpu.buffer_for::<u32>("output", count).unwrap();
+        let params = gpu.uniform("params", &[7_u32, 0, 0, 0]).unwrap();
+        let pipeline = gpu.pipeline("add", ADD, "main").unwrap();
+        let kernel = pipeline.bind([("input", &input), ("output", &output), ("params", &params)]).unwrap();
+        Self { input, output, params, kernel }
+    }
+
+    pub(crate) fn groups(&self) -> [u32; 3] {
+        self.kernel.groups(self.input.count::<u32>())
+    }
+}
