@@ -13,6 +13,9 @@ const PILOT: Allocation =
 /// A short pilot often sees no variance between launches at all, which would make placements within one launch look as
 /// good as launches. They never are worth more than this many.
 const MOST_PLACEMENTS: usize = 8;
+/// Nor are blocks: where single rounds are noisy the formula asks for many, and a run without a budget of time would
+/// give them.
+const MOST_BLOCKS: usize = 4;
 
 /// Costs of the levels, from the launches so far; `None` before the first has ended. A launch makes each of its
 /// placements once in every of its `parts`.
@@ -51,6 +54,7 @@ pub(super) fn choose(
     let Some(costs) = costs else { return PILOT };
     let mut allocation = components.map_or(PILOT, |components| allocate(components, costs));
     allocation.placements = allocation.placements.min(MOST_PLACEMENTS);
+    allocation.blocks = allocation.blocks.min(MOST_BLOCKS);
     let fits = |a: Allocation| launch_cost(costs, a) * launches as f64 <= left_ns as f64;
     while !fits(allocation) {
         let Allocation { placements, blocks } = &mut allocation;
