@@ -239,6 +239,13 @@ impl WorkloadDef {
                 problems.push(format!("benchmarks lists the unknown combination `{}/{}`", b.case, b.variant));
             }
         }
+        let standard = crate::standard::harness_metrics();
+        let reserved =
+            |m: &&MetricDef| m.id == crate::standard::RATE || standard.iter().any(|s| s.id == m.id);
+        for metric in self.metrics.iter().filter(reserved) {
+            problems
+                .push(format!("metric `{}` is measured by the harness itself; choose another id", metric.id));
+        }
         for claim in &self.claims {
             for variant in [&claim.reference, &claim.candidate] {
                 if !known_variant(variant) {
@@ -248,7 +255,6 @@ impl WorkloadDef {
             for case in claim.cases.iter().filter(|c| !known_case(c)) {
                 problems.push(format!("claim `{}` names the unknown case `{case}`", claim.id));
             }
-            let standard = crate::standard::harness_metrics();
             if self.metric(claim.metric.as_str()).is_none() && !standard.iter().any(|m| m.id == claim.metric)
             {
                 problems.push(format!("claim `{}` names the unknown metric `{}`", claim.id, claim.metric));

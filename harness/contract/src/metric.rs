@@ -154,6 +154,8 @@ pub mod standard {
     pub const CPU_TIME: &str = "cpu-time";
     /// Peak resident set size of the worker process over a launch.
     pub const PEAK_RSS: &str = "peak-rss";
+    /// Items of the case handled in a second; computed from the wall time.
+    pub const RATE: &str = "rate";
     /// Calls of the allocator (allocate, zeroed and grow) in an iteration; from metered samples.
     pub const HEAP_ALLOCATIONS: &str = "heap-allocations";
     /// Bytes asked from the allocator in an iteration.

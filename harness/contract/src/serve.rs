@@ -194,8 +194,8 @@ fn unknown_handle(handle: u64) -> WireError {
 struct Placement {
     measured: Box<dyn Measured>,
     setup: Setup,
-    /// The round of the sample whose output is still there.
-    sampled: Option<u64>,
+    /// Round and last iteration of the sample whose output is still there.
+    sampled: Option<(u64, u64)>,
 }
 
 impl Placement {
@@ -213,8 +213,10 @@ impl Placement {
             let ran = self.measured.run(index).and_then(|()| self.measured.fence());
             self.setup.counters.borrow().stop(&mut readings);
             ran?;
-        } else if self.sampled != Some(round) {
-            return Err(bad_request(format!("round {round} is not what the last sample left")));
+        } else if self.sampled != Some((round, index)) {
+            return Err(bad_request(format!(
+                "iteration {index} of round {round} is not what the last sample left"
+            )));
         }
         Ok(CheckReply { check: self.measured.check(index)?, readings })
     }
@@ -240,7 +242,7 @@ impl Placement {
         }
         let indices = first..first + request.iterations;
         let reply = if request.mode == Mode::Timed { self.timed(indices) } else { self.metered(indices) }?;
-        self.sampled = Some(request.round);
+        self.sampled = Some((request.round, request.last_index()));
         Ok(reply)
     }
 

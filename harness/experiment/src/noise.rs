@@ -30,6 +30,8 @@ const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_
 struct Row {
     kernel: String,
     neighbour: bool,
+    /// Launches that were asked for, and those that there are figures of.
+    asked: u32,
     launches: usize,
     seed: u64,
     variant: String,
@@ -55,12 +57,15 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
         if rows.iter().any(|row| row.seed == seed) {
             continue;
         }
-        for row in compare(opts, seed)? {
-            let mut line = serde_json::to_vec(&row)?;
-            line.push(b'\n');
-            output.write_all(&line)?;
-            rows.push(row);
+        let found = compare(opts, seed)?;
+        // All pairs of a seed in one write, after a line end that closes whatever a killed experiment left.
+        let mut lines = b"\n".to_vec();
+        for row in &found {
+            serde_json::to_writer(&mut lines, row)?;
+            lines.push(b'\n');
         }
+        output.write_all(&lines)?;
+        rows.extend(found);
         if seed % 10 == 0 {
             say(&format!("{seed} of {}", opts.comparisons));
         }
@@ -71,16 +76,16 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
 
 fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for line in BufReader::new(file).lines() {
-        let row: Row = serde_json::from_str(&line?)
-            .with_context(|| format!("{} is not an output of this experiment", opts.output.display()))?;
-        // The reference of another kernel, neighbour or number of launches is another experiment.
-        let same = row.kernel == opts.kernel && row.neighbour == opts.neighbour;
-        if same && row.seed <= opts.comparisons {
-            rows.push(row);
+        // A killed experiment can leave an incomplete last line; that seed is measured again.
+        let Ok(row) = serde_json::from_str::<Row>(&line?) else { continue };
+        if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
+            bail!("{} holds another experiment; name another --output", opts.output.display());
         }
+        rows.push(row);
     }
+    rows.retain(|row| row.seed <= opts.comparisons);
     Ok(rows)
 }
 
@@ -162,6 +167,7 @@ fn row(
     Ok(Row {
         kernel: opts.kernel.clone(),
         neighbour: opts.neighbour,
+        asked: opts.launches,
         launches: found.launches,
         seed,
         variant: variant.into(),

@@ -127,7 +127,7 @@ mod tests {
         paired.launches.push(Launch::default());
         paired.launches.push(Launch { placements: vec![Placement::default(); 2] });
         let estimate = estimate(&paired, 0.95).unwrap();
-        // The first launch is the mean of 1 and 3.
+        // The first launch is the median of 1 and 3.
         assert_eq!(estimate.theta, 2.75);
         assert_eq!((estimate.launches, estimate.placements, estimate.rounds), (4, 5, 12));
         assert_eq!((estimate.empty_launches, estimate.empty_placements), (2, 3));

@@ -43,7 +43,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     let plan = request.plan(select(&catalog, &patterns, request.effort)?);
     if opts.dry_run {
-        return terminal.print(&render_plan(&plan));
+        return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }
     check_place(&path)?;
 
@@ -221,7 +221,7 @@ fn info(header: &JournalHeader, plan: &Plan, ended: Ended) -> RunInfo {
         started: header.started.clone(),
         finished: Timestamp::now().to_string(),
         harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
-        arguments: std::env::args().skip(1).collect(),
+        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         seed: plan.seed,
         effort: plan.effort,
         device: plan.device.clone(),
@@ -285,16 +285,10 @@ fn exit_code(record: &RunRecord) -> u8 {
         return Exit::INTERRUPTED;
     }
     let workers_failed = record.workers.iter().any(|w| w.outcome.kind != OutcomeKind::Ok);
-    let failed = record
-        .benchmarks
-        .iter()
-        .any(|b| !b.succeeded() && !matches!(b.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun));
-    let anything = record.benchmarks.iter().any(BenchmarkRecord::succeeded);
-    if failed || workers_failed {
-        Exit::BENCHMARK_FAILED
-    } else if anything {
-        Exit::OK
-    } else {
-        Exit::UNDECIDED
+    if workers_failed || record.benchmarks.iter().any(BenchmarkRecord::failed) {
+        return Exit::BENCHMARK_FAILED;
     }
+    let not_run = record.benchmarks.iter().any(|b| b.outcome.kind == OutcomeKind::NotRun);
+    let anything = record.benchmarks.iter().any(BenchmarkRecord::succeeded);
+    if anything && !not_run { Exit::OK } else { Exit::UNDECIDED }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
 
+use perfharness_contract::OutcomeKind;
 use sha2::{Digest as _, Sha256};
 
 use super::Terminal;
@@ -83,8 +84,14 @@ pub(super) fn catalog(
             }
         };
         catalog.workers.push(state);
-        for problem in catalog.add(number, workloads) {
+        let problems = catalog.add(number, workloads);
+        for problem in &problems {
             terminal.warn(&format!("worker `{}`: {problem}; it is left out", command.name));
+        }
+        if !problems.is_empty() {
+            // What is left out must not look like a run in which nothing went wrong.
+            let reason = format!("left out: {}", problems.join("; "));
+            catalog.workers[number].outcome = Outcome::new(OutcomeKind::Crashed, reason);
         }
     }
     if catalog.entries.is_empty() {

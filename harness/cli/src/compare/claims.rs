@@ -1,7 +1,9 @@
 //! Statements of source documents against what was measured.
 
 use perfharness_contract::{ClaimDef, MetricKind, Name, Number, OutcomeKind, Promise, WorkloadDef, standard};
-use perfharness_verdict::{ClaimVerdict, Interval, Measured, judge_at_least};
+use perfharness_verdict::{
+    ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, Measured, judge_at_least,
+};
 
 use crate::record::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, ComparisonRecord};
 
@@ -64,6 +66,65 @@ fn record(workload: &WorkloadDef, case: Option<&Name>, claim: &ClaimDef, judged:
     }
 }
 
+/// A figure in the promise's terms.
+struct Figure {
+    value: f64,
+    interval: Option<Interval>,
+}
+
+/// A figure beside what was promised.
+struct Found {
+    promised: f64,
+    value: f64,
+}
+
+/// What a candidate reaches, in the terms of a promise.
+struct Reach<'a> {
+    /// Bounds of the reference's level, for savings.
+    before: [f64; 2],
+    promise: &'a Promise,
+}
+
+impl Reach<'_> {
+    /// From the figures of both sides, computed so that whole numbers stay exact.
+    fn of(&self, before: f64, after: f64) -> Option<Found> {
+        match *self.promise {
+            Promise::Factor { at_least, .. } => {
+                let value = if before == after { 1.0 } else { before / after };
+                Some(Found { promised: at_least, value })
+            }
+            Promise::Reduction { at_least, .. } => {
+                let value = if before == after { 0.0 } else { (before - after) / before };
+                Some(Found { promised: at_least, value })
+            }
+            Promise::Saving { at_least, iterations, .. } => {
+                Some(Found { promised: at_least, value: (before - after) * iterations })
+            }
+            Promise::NotMeasurable { .. } => None,
+        }
+    }
+
+    /// From the paired estimate of candidate / reference, which is much tighter than the quotient of two levels.
+    fn estimated(&self, before: f64, estimate: &Estimate) -> Figure {
+        let at = |ratio: f64, before: f64| match *self.promise {
+            Promise::Factor { .. } => 1.0 / ratio,
+            Promise::Reduction { .. } => 1.0 - ratio,
+            Promise::Saving { iterations, .. } => before * (1.0 - ratio) * iterations,
+            Promise::NotMeasurable { .. } => f64::NAN,
+        };
+        // The worst and the best case over both intervals: what is saved is a share of an uncertain level.
+        let interval = estimate.ratio_interval().map(|ratio| {
+            let corners = [ratio.lower, ratio.upper].map(|r| self.before.map(|b| at(r, b)));
+            let all = corners.into_iter().flatten();
+            Interval {
+                lower: all.clone().fold(f64::INFINITY, f64::min),
+                upper: all.fold(f64::NEG_INFINITY, f64::max),
+            }
+        });
+        Figure { value: at(estimate.ratio(), before), interval }
+    }
+}
+
 fn judge(
     workload: &WorkloadDef,
     case: &Name,
@@ -98,24 +159,31 @@ fn judge(
     let paired = comparisons.iter().find(|c| {
         metric == standard::WALL_TIME && c.candidate == candidate.id && c.reference == reference.id
     });
-    // Ratios as candidate / reference, the way an exact reduction is computed without rounding.
-    let (ratio, interval) = match paired {
-        Some(comparison) => (comparison.estimate.ratio(), comparison.estimate.ratio_interval()),
-        None if after == before => (1.0, None),
-        None => (after / before, None),
-    };
-    let (promised, transform): (f64, Box<dyn Fn(f64) -> f64>) = match claim.promise {
-        Promise::Factor { at_least, .. } => (at_least, Box::new(|ratio| 1.0 / ratio)),
-        Promise::Reduction { at_least, .. } => (at_least, Box::new(|ratio| 1.0 - ratio)),
-        // What is saved is a share of the level of the reference.
-        Promise::Saving { at_least, iterations, .. } => {
-            (at_least, Box::new(move |ratio| before * (1.0 - ratio) * iterations))
+    let reach = Reach { before: [before; 2], promise: &claim.promise };
+    let (promised, measured) = match reach.of(before, after) {
+        Some(found) if exact => (found.promised, Figure { value: found.value, interval: None }),
+        Some(found) => {
+            let Some(comparison) = paired else {
+                let reason = format!("no interval is computed for `{metric}` between these variants");
+                return Judged { measured: Some(found.value), ..Judged::not_measurable(reason) };
+            };
+            let level = reference.metrics.get(metric).and_then(|m| m.interval);
+            let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
+            let figure =
+                Reach { before: bounds, promise: &claim.promise }.estimated(before, &comparison.estimate);
+            if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
+                return Judged {
+                    measured: Some(figure.value),
+                    interval: figure.interval,
+                    status: ClaimStatus::Undecided,
+                    reason: Some("too few launches to decide; give more time".into()),
+                };
+            }
+            (found.promised, figure)
         }
-        Promise::NotMeasurable { ref reason } => return Judged::not_measurable(reason),
+        None => return Judged::not_measurable("the document gives no number"),
     };
-    let measured = transform(ratio);
-    // All promises fall with the ratio, so that the bounds change places.
-    let interval = interval.map(|i| Interval { lower: transform(i.upper), upper: transform(i.lower) });
+    let Figure { value: measured, interval } = measured;
     let figure =
         if exact { Measured::Exact(measured) } else { Measured::Estimated { value: measured, interval } };
     let (status, reason) = match judge_at_least(promised, figure) {
@@ -130,4 +198,53 @@ fn judge(
         }
     };
     Judged { measured: Some(measured), interval, status, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
+        let found = Reach { before: [before; 2], promise }.of(before, after).unwrap();
+        (found.promised, found.value)
+    }
+
+    #[test]
+    fn whole_numbers_reach_exactly_what_they_promise() {
+        for factor in 2..1000 {
+            let promise = Promise::Factor { at_least: f64::from(factor), at_most: None };
+            let (promised, value) = reach(&promise, f64::from(factor), 1.0);
+            assert_eq!(promised, value);
+        }
+        let promise = Promise::Reduction { at_least: 0.98, at_most: None };
+        assert_eq!(reach(&promise, 1000.0, 20.0), (0.98, 0.98));
+        let promise = Promise::Reduction { at_least: 0.2, at_most: None };
+        assert_eq!(reach(&promise, 10.0, 8.0), (0.2, 0.2));
+    }
+
+    #[test]
+    fn nothing_against_nothing_is_no_change() {
+        assert_eq!(reach(&Promise::Factor { at_least: 2.0, at_most: None }, 0.0, 0.0).1, 1.0);
+        assert_eq!(reach(&Promise::Reduction { at_least: 0.5, at_most: None }, 0.0, 0.0).1, 0.0);
+    }
+
+    #[test]
+    fn a_saving_is_as_uncertain_as_its_level() {
+        let promise = Promise::Saving { at_least: 1.0, at_most: None, iterations: 10.0 };
+        let estimate = Estimate {
+            theta: 0.5_f64.ln(),
+            sd: Some(0.0),
+            interval: Some(Interval { lower: 0.5_f64.ln(), upper: 0.5_f64.ln() }),
+            confidence: 0.99,
+            launches: 8,
+            placements: 8,
+            rounds: 16,
+            empty_launches: 0,
+            empty_placements: 0,
+        };
+        let figure = Reach { before: [90.0, 110.0], promise: &promise }.estimated(100.0, &estimate);
+        assert!((figure.value - 500.0).abs() < 1e-9);
+        let interval = figure.interval.unwrap();
+        assert!((interval.lower - 450.0).abs() < 1e-9 && (interval.upper - 550.0).abs() < 1e-9);
+    }
 }

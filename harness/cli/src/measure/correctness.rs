@@ -25,6 +25,9 @@ pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome
         };
         return wrong(check.message.clone().unwrap_or(figures));
     }
+    if let Some(error) = check.error.filter(|error| !error.0.is_finite()) {
+        return wrong(format!("it says `passed` with the error {}", error.0));
+    }
     if let (Some(error), Some(tolerance)) = (check.error, check.tolerance) {
         // NaN compares false, so that it is refused too.
         let within = error.0 <= tolerance.0;

@@ -33,6 +33,8 @@ const METERED_LAUNCHES: usize = 2;
 const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
 /// A sample may take this much longer than expected before it counts as hanging.
 const SLOWDOWN_ALLOWED: f64 = 20.0;
+/// Iterations longer than this are not warmed up again for the buffers of a later placement.
+const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
 /// Older placements are held, so that new ones cannot get their pages, until the workers hold this share of memory.
 const HOLD_SHARE: f64 = 0.4;
 
@@ -429,10 +431,12 @@ impl LaunchRunner<'_, '_> {
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
-            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it; once
-            // its length is known, the check before timing has warmed it up.
+            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it. One is
+            // run all the same where the buffers are untouched, unless it takes seconds, of which the first touch is
+            // a negligible part; in a first placement the check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && untuned) {
+            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
                 break;
             }
             let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };

@@ -27,6 +27,18 @@ pub enum CaseEnd {
     NothingLeft,
 }
 
+impl CaseEnd {
+    /// Launches at the end, which decide how much of the alpha may be spent.
+    pub fn launches(&self) -> Option<usize> {
+        match self {
+            Self::Precise { launches } | Self::LastLook { launches } | Self::Budget { launches } => {
+                Some(*launches)
+            }
+            Self::NothingLeft => None,
+        }
+    }
+}
+
 /// What is known when a launch has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress<'a> {

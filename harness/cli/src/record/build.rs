@@ -14,7 +14,7 @@ use super::types::{
 };
 use super::{Environment, Machine, SourceState, environment};
 use crate::compare::judge_claims;
-use crate::measure::{CaseState, CheckStage, Outcome, RunState, SampleEvent, SideState};
+use crate::measure::{CaseEnd, CaseState, CheckStage, Outcome, RunState, SampleEvent, SideState};
 use crate::plan::{CasePlan, Catalog, Plan, Side};
 
 /// What a record says beside what was measured.
@@ -130,9 +130,13 @@ fn benchmark(
     let state = &case.sides[number];
     let measured = case.counted().any(|s| s.side == number);
     let outcome = state.outcome.clone().unwrap_or_else(|| {
-        if measured {
-            // The run was cut off in this case: what there is, is good.
+        // The run was cut off in this case. What there is, is good where it was checked after timing: a result that
+        // is remembered or drifts is only found there.
+        let checked = state.checks.iter().any(|row| row.stage == CheckStage::After);
+        if measured && checked {
             Outcome::ok()
+        } else if measured {
+            Outcome::new(OutcomeKind::NotRun, "the run ended before its result was checked after timing")
         } else {
             let reason = side.skip.clone().map(|reason| Outcome::new(OutcomeKind::Skipped, reason));
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
@@ -156,6 +160,13 @@ fn benchmark(
         check: check(state),
         metrics,
     }
+}
+
+/// The confidence that the look at which the case ended may spend; the same that it was stopped by, whatever launches a
+/// single comparison lost since.
+fn confidence(plan: &Plan, case: &CaseState) -> f64 {
+    let launches = case.end.as_ref().and_then(CaseEnd::launches);
+    plan.design.confidence_at(launches.unwrap_or_else(|| case.launches_with_blocks()))
 }
 
 fn warm_up(state: &SideState) -> Option<WarmUpRecord> {
@@ -238,7 +249,7 @@ fn metrics(
             ..wall.clone()
         };
         let launches = record.launches.iter().map(|n| Number(rate(n.0))).collect();
-        metrics.insert("rate".into(), MetricRecord { launches, ..record });
+        metrics.insert(standard::RATE.into(), MetricRecord { launches, ..record });
     }
     metrics
 }
@@ -264,7 +275,7 @@ fn timed(
     figure: impl Fn(&SampleEvent) -> Option<f64>,
 ) -> MetricRecord {
     let levels = case.levels(side, figure);
-    let confidence = plan.design.confidence_at(levels.len());
+    let confidence = confidence(plan, case);
     let Ok(found) = level(&levels, confidence) else {
         return absent(metric, "the worker does not report it");
     };
@@ -342,7 +353,7 @@ fn case_comparisons(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> Vec<
     let comparison = |(candidate, reference): (usize, usize)| {
         let paired: Paired = case.paired(candidate, reference);
         let launches = launch_values(&paired).ok()?;
-        let confidence = plan.design.confidence_at(launches.len());
+        let confidence = confidence(plan, case);
         let estimate = estimate(&paired, confidence).ok()?;
         let detection = Detection::new(0.0, (1.0 - confidence) / 2.0);
         Some(ComparisonRecord {

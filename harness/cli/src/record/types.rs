@@ -200,6 +200,11 @@ impl BenchmarkRecord {
     pub fn succeeded(&self) -> bool {
         self.outcome.kind == self.expected
     }
+
+    /// Whether it ended in a way that fails a run. What was skipped or not run did not fail.
+    pub fn failed(&self) -> bool {
+        !self.succeeded() && !matches!(self.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun)
+    }
 }
 
 /// Length of a benchmark's samples.

@@ -238,7 +238,7 @@ fn render_metrics(
         .iter()
         .filter(|m| m.id != standard::WALL_TIME && says_something(m.id.as_str()))
         .map(|m| (m.label().to_owned(), m.id.as_str()))
-        .chain(says_something("rate").then(|| ("rate".to_owned(), "rate")))
+        .chain(says_something(standard::RATE).then(|| ("rate".to_owned(), standard::RATE)))
         .collect();
     let columns = ((layout.width as usize).saturating_sub(METRIC_TITLE) / METRIC_COLUMN).max(1);
     let mut text = String::new();
@@ -401,7 +401,7 @@ fn render_closing(record: &RunRecord, layout: Layout) -> String {
 fn open_questions(record: &RunRecord) -> Vec<String> {
     let mut lines = Vec::new();
     let failed: Vec<String> =
-        record.benchmarks.iter().filter(|b| failed(b)).map(|b| b.id.to_string()).collect();
+        record.benchmarks.iter().filter(|b| b.failed()).map(|b| b.id.to_string()).collect();
     if !failed.is_empty() {
         lines.push(format!("failed: {}", failed.join(", ")));
     }
@@ -421,14 +421,9 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
         lines.push(format!("{undecided} claim(s) undecided: measure again with a greater --effort"));
     }
     if record.run.ended == RunEnd::Interrupted {
-        lines.push("the run was cut off; go on with `perfharness run --resume`".into());
+        lines.push("the run was cut off; go on with the same command and --resume".into());
     }
     lines
-}
-
-/// Whether a benchmark ended in a way that fails a run.
-fn failed(benchmark: &BenchmarkRecord) -> bool {
-    !benchmark.succeeded() && !matches!(benchmark.outcome.kind, OutcomeKind::Skipped | OutcomeKind::NotRun)
 }
 
 /// What would be measured.

@@ -80,10 +80,10 @@ fn a_run_without_a_single_usable_worker_says_whom_it_asked() {
 }
 
 #[test]
-fn two_workers_with_a_workload_of_one_name_are_told_apart() {
+fn a_workload_that_is_left_out_does_not_look_like_a_good_run() {
     let harness = Harness::new();
     let done =
         harness.call("run spin/short/a --launches 1 --output run.json").worker("good").worker("good").done();
-    done.code(0).says(&["has a workload of that name already"]);
+    done.code(5).says(&["has a workload of that name already"]);
     assert_eq!(harness.record().benchmarks.len(), 1);
 }
