@@ -95,7 +95,7 @@ pub struct RunOpts {
     /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_budget: Option<Duration>,
-    /// Launch each benchmark exactly so often, in place of the effort's own rule
+    /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub launches: Option<u32>,
     /// Seed of every input and order [default: 1]

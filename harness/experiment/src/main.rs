@@ -48,7 +48,7 @@ struct NoiseOpts {
     /// Launches of each comparison
     #[arg(long, default_value_t = 16)]
     launches: u32,
-    /// The kernel: spin/short, gather/512k or sweep/64m, as `noise --list` shows
+    /// The kernel: spin, gather or sweep; its first case is used
     #[arg(long, default_value = "gather")]
     kernel: String,
     /// Keep one core busy in bursts meanwhile
