@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::meter::Counters;
+use crate::meter::{Counters, HeapMeter};
 use crate::{
     BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Items, Meter,
-    MetricDef, Name, OutcomeKind, Role, Source, VariantDef, WorkloadDef, standard,
+    MeterDef, MetricDef, Name, OutcomeKind, Role, Source, VariantDef, WorkloadDef,
 };
 
 /// Why a variant could not be prepared, run or checked.
@@ -182,6 +182,7 @@ pub struct Workload {
     definition: WorkloadDef,
     #[expect(clippy::type_complexity, reason = "the one place where cases and variants lose their types")]
     construct: Box<dyn Fn(&Name, &Name, &Setup) -> Result<Box<dyn Measured>, Failure>>,
+    meters: Vec<(Name, u32)>,
 }
 
 impl fmt::Debug for Workload {
@@ -210,12 +211,18 @@ impl Workload {
             },
             cases: Vec::new(),
             constructors: Vec::new(),
+            meters: Vec::new(),
         }
     }
 
     /// What `describe` answers.
     pub fn definition(&self) -> &WorkloadDef {
         &self.definition
+    }
+
+    /// Names and versions of the meters that its variants attach.
+    pub(crate) fn meters(&self) -> impl Iterator<Item = &(Name, u32)> {
+        self.meters.iter()
     }
 
     /// Every benchmark that is not declared to be skipped.
@@ -258,6 +265,7 @@ pub struct WorkloadBuilder<P> {
     definition: WorkloadDef,
     cases: Vec<Case<P>>,
     constructors: Vec<(Name, Constructor<P>)>,
+    meters: Vec<(Name, u32)>,
 }
 
 impl<P> fmt::Debug for WorkloadBuilder<P> {
@@ -333,6 +341,13 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self
     }
 
+    /// Adds a meter that the variants attach, with all its metrics.
+    #[must_use]
+    pub fn meter(mut self, meter: MeterDef) -> Self {
+        self.meters.push((meter.name, meter.version));
+        self.metrics(meter.metrics)
+    }
+
     /// Adds a statement to be judged.
     #[must_use]
     pub fn claim(mut self, claim: ClaimDef) -> Self {
@@ -396,11 +411,11 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// When the definition contradicts itself, e.g. by a name used twice: a bug to see at once.
     pub fn build(mut self) -> Workload {
         if CountingAllocator::installed() {
-            self.definition.metrics.extend(standard::heap_metrics());
+            self = self.meter(HeapMeter::definition());
         }
         let problems = self.definition.problems();
         assert!(problems.is_empty(), "workload `{}`: {}", self.definition.id, problems.join("; "));
-        let Self { definition, cases, constructors } = self;
+        let Self { definition, cases, constructors, meters } = self;
         let construct = move |case: &Name, variant: &Name, setup: &Setup| {
             let unknown = |what: &str, id: &Name| Failure::Failed(format!("there is no {what} `{id}`"));
             let case = cases.iter().find(|c| c.id == *case).ok_or_else(|| unknown("case", case))?;
@@ -410,7 +425,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
                 .ok_or_else(|| unknown("variant", variant))?;
             constructor(&case.params, setup)
         };
-        Workload { definition, construct: Box::new(construct) }
+        Workload { definition, construct: Box::new(construct), meters }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A wgpu device that meters itself.
 //!
-//! A workload opens a [`Gpu`], and from then on every metered sample has readings of [`gpu_metrics`]: device time,
+//! A workload opens a [`Gpu`], and from then on every metered sample has readings of [`gpu_metrics`], which it declares with [`gpu_meter`]: device time,
 //! copies by direction, waits of the host, submits, dispatches, buffers and memory. In timed samples all that is
 //! off. Nothing happens behind the author's back: each method says what it copies and whether it waits.
 //!
@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use perfharness_contract::{Case, Check, Failure, Measured, Role, Setup, Tolerance, Workload};
-//! use perfharness_gpu::{Bound, Buffer, Gpu, gpu_metrics};
+//! use perfharness_gpu::{Bound, Buffer, Gpu, gpu_meter};
 //!
 //! const SOURCE: &str = "
 //!     @group(0) @binding(0) var<storage, read> input: array<f32>;
@@ -63,7 +63,7 @@
 //!
 //! let workload = Workload::builder("double", 1, "Doubles numbers on the GPU")
 //!     .case(Case::new("n1000", 1000))
-//!     .metrics(gpu_metrics())
+//!     .meter(gpu_meter())
 //!     .variant("plain", Role::Other, "one upload, one dispatch", Double::new)
 //!     .build();
 //! # let setup = workload.setup(1, "noop", ".");
@@ -99,6 +99,7 @@ pub use commands::{Commands, Submission};
 pub use device::{Gpu, GpuOptions};
 pub use error::GpuError;
 pub use memory::PeakBuffers;
+pub use meter::gpu_meter;
 pub use metric::gpu_metrics;
 pub use pipeline::{Bound, Pipeline};
 pub use readback::Readback;

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perfharness_contract::{Meter, Number, Reading};
+use perfharness_contract::{Meter, MeterDef, Number, Reading};
 
 use crate::ledger::Counts;
 use crate::memory::fragmentation;
 use crate::spans::{SpanTally, nanoseconds};
 use crate::{Gpu, metric};
+
+/// The meter that a device attaches. A workload that opens a device declares it.
+pub fn gpu_meter() -> MeterDef {
+    MeterDef::new("gpu", 1, metric::gpu_metrics())
+}
 
 /// Meters one device from the start to the end of a sample.
 pub(crate) struct GpuMeter {
@@ -22,10 +27,6 @@ impl GpuMeter {
 }
 
 impl Meter for GpuMeter {
-    fn version(&self) -> (&'static str, u32) {
-        ("gpu", 1)
-    }
-
     fn start(&mut self) {
         let inner = &self.gpu.inner;
         if inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {

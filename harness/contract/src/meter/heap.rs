@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use crate::{Meter, Reading, standard};
+use crate::{Meter, MeterDef, Reading, standard};
 
 /// One set of totals serves the process: there is one global allocator.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -94,11 +94,13 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[derive(Debug, Default)]
 pub(crate) struct HeapMeter;
 
-impl Meter for HeapMeter {
-    fn version(&self) -> (&'static str, u32) {
-        ("heap", 1)
+impl HeapMeter {
+    pub(crate) fn definition() -> MeterDef {
+        MeterDef::new("heap", 1, standard::heap_metrics())
     }
+}
 
+impl Meter for HeapMeter {
     fn start(&mut self) {
         for total in [&CALLS, &BYTES] {
             total.store(0, Ordering::Relaxed);

@@ -10,12 +10,31 @@ pub(crate) use counter::Counters;
 pub use heap::CountingAllocator;
 pub(crate) use heap::HeapMeter;
 
-use crate::Reading;
+use crate::{MetricDef, Name, Reading};
+
+/// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeterDef {
+    /// Its name, e.g. `gpu`.
+    pub name: Name,
+    /// Version of its way of measuring; figures of different versions are never compared.
+    pub version: u32,
+    /// What it gives a reading of in each metered sample.
+    pub metrics: Vec<MetricDef>,
+}
+
+impl MeterDef {
+    /// A meter.
+    ///
+    /// # Panics
+    /// When `name` is not a valid name.
+    pub fn new(name: &str, version: u32, metrics: Vec<MetricDef>) -> Self {
+        Self { name: Name::literal(name), version, metrics }
+    }
+}
 
 /// Something that measures a stretch of iterations, such as a GPU device that counts its copies.
 pub trait Meter {
-    /// Name and version of the way of measuring; figures of different versions are never compared.
-    fn version(&self) -> (&'static str, u32);
     /// Begins: everything from here on counts.
     fn start(&mut self);
     /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.

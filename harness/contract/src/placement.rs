@@ -1,0 +1,141 @@
+//! One placement: what `prepare` makes, and what checks and samples are taken of.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use perfharness_platform::{clock, self_usage};
+
+use crate::meter::HeapMeter;
+use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
+use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload};
+
+/// A variant that was set up, and what it left. A worker answers out of it; tests can drive it directly.
+pub struct Placement {
+    measured: Box<dyn Measured>,
+    setup: Setup,
+    /// Round and last iteration of the sample whose output is still there.
+    sampled: Option<(u64, u64)>,
+}
+
+impl fmt::Debug for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Placement").field("setup", &self.setup).finish_non_exhaustive()
+    }
+}
+
+impl Placement {
+    /// Sets up a variant.
+    ///
+    /// # Errors
+    /// What its constructor says.
+    pub fn prepare(workload: &Workload, case: &Name, variant: &Name, setup: Setup) -> Result<Self, Failure> {
+        let measured = workload.construct(case, variant, &setup)?;
+        Ok(Self { measured, setup, sampled: None })
+    }
+
+    fn load(&mut self, round: u64) -> Result<(), Failure> {
+        // Whatever happens next, the output of an earlier sample is gone.
+        self.sampled = None;
+        self.measured.load(round)
+    }
+
+    /// Checks an iteration of its own where `fresh`, and otherwise what the last sample left.
+    ///
+    /// # Errors
+    /// What the variant says, and a bad request where that sample's output is not there.
+    pub fn check(&mut self, round: u64, index: u64, fresh: bool) -> Result<CheckReply, WireError> {
+        let mut readings = BTreeMap::new();
+        if fresh {
+            self.load(round)?;
+            self.setup.counters.borrow().start();
+            let ran = self.measured.run(index).and_then(|()| self.measured.fence());
+            self.setup.counters.borrow().stop(&mut readings);
+            ran?;
+        } else if self.sampled != Some((round, index)) {
+            return Err(WireError::bad_request(format!(
+                "iteration {index} of round {round} is not what the last sample left"
+            )));
+        }
+        Ok(CheckReply { check: self.measured.check(index)?, readings })
+    }
+
+    /// Takes a sample. The request's handle is of no concern here.
+    ///
+    /// # Errors
+    /// What the variant says, and a bad or unsupported request.
+    pub fn sample(&mut self, request: &SampleRequest) -> Result<SampleReply, WireError> {
+        if request.iterations == 0 {
+            return Err(WireError::bad_request("a sample has at least one iteration"));
+        }
+        match request.mode {
+            Mode::Timed | Mode::Metered => {}
+            Mode::Profiled => {
+                let message = "this worker has no profiler".into();
+                return Err(WireError { code: ErrorCode::Unsupported, message });
+            }
+        }
+        self.load(request.round)?;
+        let first = request.offset + request.lead_in;
+        for index in request.offset..first {
+            self.measured.run(index)?;
+        }
+        if request.lead_in > 0 {
+            self.measured.fence()?;
+        }
+        let indices = first..first + request.iterations;
+        let reply = if request.mode == Mode::Timed { self.timed(indices) } else { self.metered(indices) }?;
+        self.sampled = Some((request.round, request.last_index()));
+        Ok(reply)
+    }
+
+    fn timed(&mut self, indices: std::ops::Range<u64>) -> Result<SampleReply, Failure> {
+        let before = self_usage();
+        let start_ns = clock::monotonic_ns();
+        let start = clock::now();
+        for index in indices {
+            self.measured.run(index)?;
+        }
+        self.measured.fence()?;
+        let wall = start.elapsed();
+        let after = self_usage();
+        let used = |f: fn(&perfharness_platform::SelfUsage) -> Option<u64>| {
+            Some(f(&after)?.saturating_sub(f(&before)?))
+        };
+        Ok(SampleReply {
+            start_ns: Some(start_ns),
+            wall_ns: wall.as_nanos() as u64,
+            cpu_ns: used(|u| u.cpu_ns),
+            involuntary_switches: used(|u| u.involuntary_switches),
+            readings: BTreeMap::new(),
+        })
+    }
+
+    fn metered(&mut self, indices: std::ops::Range<u64>) -> Result<SampleReply, Failure> {
+        let mut readings: BTreeMap<String, Reading> = BTreeMap::new();
+        let counters = self.setup.counters.borrow();
+        let mut meters = self.setup.meters.borrow_mut();
+        let mut heap = HeapMeter;
+        // The heap meter starts last and stops first, so that the other meters' own memory is not counted.
+        meters.iter_mut().for_each(|meter| meter.start());
+        counters.start();
+        heap.start();
+        let start_ns = clock::monotonic_ns();
+        let start = clock::now();
+        let measured = &mut self.measured;
+        let ran =
+            indices.into_iter().try_for_each(|index| measured.run(index)).and_then(|()| measured.fence());
+        let wall = start.elapsed();
+        if CountingAllocator::installed() {
+            heap.stop(&mut readings);
+        }
+        counters.stop(&mut readings);
+        meters.iter_mut().for_each(|meter| meter.stop(&mut readings));
+        ran?;
+        Ok(SampleReply {
+            start_ns: Some(start_ns),
+            wall_ns: wall.as_nanos() as u64,
+            readings,
+            ..SampleReply::default()
+        })
+    }
+}
