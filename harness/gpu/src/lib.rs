@@ -91,6 +91,7 @@ mod readback;
 mod shader;
 mod spans;
 mod staging;
+pub mod testing;
 
 pub use adapter::{AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, adapters};
 pub use buffer::{Buffer, Slice};

@@ -1,31 +1,10 @@
 //! Adapters for tests, and samples of them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use perfharness_contract::Reading;
-use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, GpuOptions};
-use perfharness_platform::env;
-
-/// A device of the best adapter, or `None` where a test has to be skipped.
-pub(crate) fn require_adapter() -> Option<Gpu> {
-    require_adapter_with(&GpuOptions::default())
-}
-
-/// Like [`require_adapter`], with options.
-pub(crate) fn require_adapter_with(options: &GpuOptions) -> Option<Gpu> {
-    static SKIPPED: AtomicU32 = AtomicU32::new(0);
-    match Gpu::new("auto", options) {
-        Ok(gpu) => Some(gpu),
-        Err(error @ GpuError::NoAdapter { .. }) => {
-            assert!(!env::is_set_nonempty("PERFHARNESS_REQUIRE_ADAPTER"), "{error}");
-            let skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-            eprintln!("skipped ({skipped} so far): {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
+pub(crate) use perfharness_gpu::testing::{require_adapter, require_adapter_with};
+use perfharness_gpu::{Bound, Buffer, Gpu};
 
 /// Metric id to reading.
 pub(crate) type Readings = BTreeMap<String, Reading>;

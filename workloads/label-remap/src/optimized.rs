@@ -1,0 +1,104 @@
+//! The best we can do: nothing leaves the device, and nobody waits.
+
+use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline};
+
+use crate::remap::Variant;
+
+/// Inputs up to this size are handled in one workgroup's memory.
+const SMALL: u64 = 1024;
+/// Labels that a thread of `distinct` handles; as in the shader.
+const ITEMS: u64 = 16;
+/// As in the shaders.
+const CAPACITY: u64 = 2048;
+const SLOTS: u64 = 2 * CAPACITY;
+
+const KEYS: &str = include_str!("shaders/keys.wgsl");
+const SHARED_KEYS: &str = include_str!("shaders/shared_keys.wgsl");
+const STATE: &str = include_str!("shaders/state.wgsl");
+
+/// One dispatch for few labels, three for more.
+pub(crate) struct Optimized {
+    gpu: Gpu,
+    /// The dispatches for each input of the pool.
+    inputs: Vec<Vec<(Bound, [u32; 3])>>,
+}
+
+impl Optimized {
+    pub(crate) fn new(gpu: &Gpu, labels: &[Buffer], ranks: &Buffer) -> Result<Self, GpuError> {
+        gpu.require_binding(ranks.bytes())?;
+        let inputs = if ranks.count::<u32>() <= SMALL {
+            let small = pipeline(gpu, "small", &[KEYS, SHARED_KEYS, include_str!("shaders/small.wgsl")])?;
+            let bind =
+                |labels: &Buffer| Ok(vec![(small.bind([("labels", labels), ("ranks", ranks)])?, [1, 1, 1])]);
+            labels.iter().map(bind).collect::<Result<_, GpuError>>()?
+        } else {
+            let large = Large::new(gpu, ranks)?;
+            labels.iter().map(|labels| large.bind(labels, ranks)).collect::<Result<_, GpuError>>()?
+        };
+        Ok(Self { gpu: gpu.clone(), inputs })
+    }
+}
+
+impl Variant for Optimized {
+    fn remap(&mut self, at: usize) -> Result<(), GpuError> {
+        let mut commands = self.gpu.commands("remap");
+        for (bound, groups) in &self.inputs[at] {
+            commands.dispatch(bound, *groups);
+        }
+        commands.submit()?;
+        Ok(())
+    }
+}
+
+fn pipeline(gpu: &Gpu, label: &str, parts: &[&str]) -> Result<Pipeline, GpuError> {
+    gpu.pipeline(label, &parts.concat(), "main")
+}
+
+/// The kernels for more labels, and what they hand to each other.
+struct Large {
+    distinct: Pipeline,
+    sort: Pipeline,
+    rank: Pipeline,
+    state: Buffer,
+    slots: Buffer,
+    found: Buffer,
+    sorted: Buffer,
+    other: Buffer,
+    distinct_keys: Buffer,
+}
+
+impl Large {
+    fn new(gpu: &Gpu, ranks: &Buffer) -> Result<Self, GpuError> {
+        let words = |label, count| gpu.buffer_for::<u32>(label, count);
+        let n = ranks.count::<u32>();
+        Ok(Self {
+            distinct: pipeline(gpu, "distinct", &[KEYS, STATE, include_str!("shaders/distinct.wgsl")])?,
+            sort: pipeline(gpu, "sort", &[KEYS, STATE, SHARED_KEYS, include_str!("shaders/sort.wgsl")])?,
+            rank: pipeline(gpu, "rank", &[KEYS, include_str!("shaders/rank.wgsl")])?,
+            // Zeros are the empty set, which `sort` leaves behind.
+            state: words("state", 2)?,
+            slots: words("slots", SLOTS)?,
+            found: words("different keys", CAPACITY)?,
+            sorted: words("sorted keys", n)?,
+            other: words("keys half sorted", n)?,
+            distinct_keys: words("number of different keys", 1)?,
+        })
+    }
+
+    fn bind(&self, labels: &Buffer, ranks: &Buffer) -> Result<Vec<(Bound, [u32; 3])>, GpuError> {
+        let set =
+            [("labels", labels), ("state", &self.state), ("slots", &self.slots), ("found", &self.found)];
+        let distinct = self.distinct.bind(set)?;
+        let more = [("sorted", &self.sorted), ("other", &self.other), ("distinct", &self.distinct_keys)];
+        let sort = self.sort.bind(set.into_iter().chain(more))?;
+        let rank = self.rank.bind([
+            ("labels", labels),
+            ("distinct", &self.distinct_keys),
+            ("sorted", &self.sorted),
+            ("ranks", ranks),
+        ])?;
+        let n = ranks.count::<u32>();
+        let (threads, all) = (distinct.groups(n.div_ceil(ITEMS)), rank.groups(n));
+        Ok(vec![(distinct, threads), (sort, [1, 1, 1]), (rank, all)])
+    }
+}

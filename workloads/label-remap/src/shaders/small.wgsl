@@ -1,0 +1,52 @@
+// Everything in one workgroup, for inputs that fit its memory.
+
+const SIZE = 256u;
+const CAPACITY = 1024u;
+const SLOT_BITS = 11u;
+
+@group(0) @binding(0) var<storage, read> labels: array<i32>;
+@group(0) @binding(1) var<storage, read_write> ranks: array<u32>;
+
+// A set of keys; 0 is an empty slot, so the smallest key has a mark of its own. Twice the capacity, so that there
+// is always an empty slot.
+var<workgroup> slots: array<atomic<u32>, 2048>;
+var<workgroup> has_smallest: atomic<u32>;
+var<workgroup> found: atomic<u32>;
+var<workgroup> keys: array<u32, CAPACITY>;
+
+fn append(key: u32) {
+    keys[atomicAdd(&found, 1u)] = key;
+}
+
+fn insert(key: u32) {
+    if key == 0u {
+        if atomicExchange(&has_smallest, 1u) == 0u { append(key); }
+        return;
+    }
+    var slot = slot_of(key, SLOT_BITS);
+    loop {
+        var seen = atomicLoad(&slots[slot]);
+        if seen == 0u {
+            let swap = atomicCompareExchangeWeak(&slots[slot], 0u, key);
+            if swap.exchanged {
+                append(key);
+                return;
+            }
+            seen = swap.old_value;
+        }
+        if seen == key { return; }
+        // A weak exchange may fail for no reason; the slot is tried again then.
+        if seen != 0u { slot = (slot + 1u) % (1u << SLOT_BITS); }
+    }
+}
+
+@compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) thread: u32) {
+    let n = arrayLength(&labels);
+    for (var i = thread; i < n; i += SIZE) { insert(key_of(labels[i])); }
+    workgroupBarrier();
+    let count = atomicLoad(&found);
+    for (var i = count + thread; i < padded_count(count); i += SIZE) { keys[i] = 0xffffffffu; }
+    workgroupBarrier();
+    sort_shared(count, thread, SIZE);
+    for (var i = thread; i < n; i += SIZE) { ranks[i] = rank_shared(key_of(labels[i]), count); }
+}

@@ -1,0 +1,131 @@
+// One workgroup puts the different keys in order, and empties the set for the next time.
+//
+// Few keys are sorted in the workgroup's memory. If they were too many to be collected, all labels are sorted:
+// by digits, least first, each thread with a stretch of its own. One workgroup is far from what the device could
+// do, but labels of thousands of classes are rare, and the other case pays nothing for this one.
+
+const SIZE = 256u;
+const DIGIT_BITS = 4u;
+const DIGITS = 16u;
+
+@group(0) @binding(0) var<storage, read> labels: array<i32>;
+@group(0) @binding(1) var<storage, read_write> state: State;
+@group(0) @binding(2) var<storage, read_write> slots: array<atomic<u32>, 4096>;
+@group(0) @binding(3) var<storage, read_write> found: array<u32, CAPACITY>;
+@group(0) @binding(4) var<storage, read_write> sorted: array<u32>;
+@group(0) @binding(5) var<storage, read_write> other: array<u32>;
+// Keys in `sorted`.
+@group(0) @binding(6) var<storage, read_write> distinct: u32;
+
+// Keys to be sorted, or the counts of every digit and thread: digit * SIZE + thread.
+var<workgroup> keys: array<u32, 4096>;
+var<workgroup> count_of_all: u32;
+
+@compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) thread: u32) {
+    if thread == 0u { count_of_all = atomicLoad(&state.count); }
+    let count = workgroupUniformLoad(&count_of_all);
+    if count <= CAPACITY {
+        sort_few(count, thread);
+    } else {
+        sort_many(thread);
+    }
+    for (var slot = thread; slot < 1u << SLOT_BITS; slot += SIZE) { atomicStore(&slots[slot], 0u); }
+    if thread == 0u {
+        atomicStore(&state.count, 0u);
+        atomicStore(&state.has_smallest, 0u);
+    }
+}
+
+fn sort_few(count: u32, thread: u32) {
+    for (var i = thread; i < padded_count(count); i += SIZE) {
+        keys[i] = 0xffffffffu;
+        if i < count { keys[i] = found[i]; }
+    }
+    workgroupBarrier();
+    sort_shared(count, thread, SIZE);
+    for (var i = thread; i < count; i += SIZE) { sorted[i] = keys[i]; }
+    if thread == 0u { distinct = count; }
+}
+
+fn sort_many(thread: u32) {
+    let n = arrayLength(&labels);
+    let each = (n + SIZE - 1u) / SIZE;
+    let first = min(thread * each, n);
+    let end = min(first + each, n);
+    // From the labels to `sorted`, to `other`, to `sorted` and so on; the last of eight passes ends in `other`.
+    for (var pass_number = 0u; pass_number < 32u / DIGIT_BITS; pass_number++) {
+        let shift = pass_number * DIGIT_BITS;
+        for (var digit = 0u; digit < DIGITS; digit++) { keys[digit * SIZE + thread] = 0u; }
+        for (var i = first; i < end; i++) {
+            keys[((source(pass_number, i) >> shift) % DIGITS) * SIZE + thread] += 1u;
+        }
+        workgroupBarrier();
+        offsets(thread);
+        for (var i = first; i < end; i++) {
+            let key = source(pass_number, i);
+            let mine = ((key >> shift) % DIGITS) * SIZE + thread;
+            let to = keys[mine];
+            keys[mine] = to + 1u;
+            if pass_number % 2u == 0u { sorted[to] = key; } else { other[to] = key; }
+        }
+        storageBarrier();
+        workgroupBarrier();
+    }
+    drop_repeats(first, end, thread);
+}
+
+fn source(pass_number: u32, i: u32) -> u32 {
+    if pass_number == 0u { return key_of(labels[i]); }
+    if pass_number % 2u == 1u { return sorted[i]; }
+    return other[i];
+}
+
+// Replaces each count by the sum of those before it.
+fn offsets(thread: u32) {
+    var counts: array<u32, DIGITS>;
+    var sum = 0u;
+    for (var i = 0u; i < DIGITS; i++) {
+        counts[i] = keys[thread * DIGITS + i];
+        sum += counts[i];
+    }
+    workgroupBarrier();
+    var before = sum_before(sum, thread);
+    for (var i = 0u; i < DIGITS; i++) {
+        keys[thread * DIGITS + i] = before;
+        before += counts[i];
+    }
+    workgroupBarrier();
+}
+
+// The sum of the values of all threads before this one. Uses the first SIZE keys.
+fn sum_before(value: u32, thread: u32) -> u32 {
+    keys[thread] = value;
+    workgroupBarrier();
+    var sum = value;
+    for (var gap = 1u; gap < SIZE; gap *= 2u) {
+        if thread >= gap { sum += keys[thread - gap]; }
+        workgroupBarrier();
+        keys[thread] = sum;
+        workgroupBarrier();
+    }
+    return sum - value;
+}
+
+// Copies the keys that differ from the one before them to `sorted`.
+fn drop_repeats(first: u32, end: u32, thread: u32) {
+    var count = 0u;
+    for (var i = first; i < end; i++) { count += select(0u, 1u, is_new(i)); }
+    var to = sum_before(count, thread);
+    for (var i = first; i < end; i++) {
+        if is_new(i) {
+            sorted[to] = other[i];
+            to++;
+        }
+    }
+    if thread == SIZE - 1u { distinct = to; }
+}
+
+fn is_new(i: u32) -> bool {
+    if i == 0u { return true; }
+    return other[i] != other[i - 1u];
+}

@@ -1,0 +1,224 @@
+//! Every variant against a reference on the host, and its exact counts. All of it needs an adapter.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::protocol::{Mode, SampleRequest};
+use perfharness_contract::{Failure, Measured, MetricKind, Placement, Reading, Setup};
+use perfharness_gpu::testing::{require_adapter, require_adapter_with};
+use perfharness_gpu::{Gpu, GpuOptions};
+use proptest::prelude::*;
+
+use super::*;
+use crate::documented::Documented;
+use crate::optimized::Optimized;
+use crate::slow::Slow;
+
+const VARIANTS: [&str; 3] = [SLOW, DOCUMENTED, OPTIMIZED];
+
+/// A placement of a variant outside of any case.
+fn place(gpu: &Gpu, variant: &str, n: usize) -> Result<Box<dyn Remapping>, Failure> {
+    let params = Params { n: n as u64, classes: 0, values: Values::Any };
+    let setup = Setup::new(1, "auto", ".");
+    Ok(match variant {
+        SLOW => Box::new(Remap::new(gpu, &params, &setup, Slow::new)?),
+        DOCUMENTED => Box::new(Remap::new(gpu, &params, &setup, Documented::new)?),
+        _ => Box::new(Remap::new(gpu, &params, &setup, Optimized::new)?),
+    })
+}
+
+/// A placement that can be given labels of one's choice.
+trait Remapping: Measured {
+    fn set(&mut self, pool: Vec<Vec<i32>>);
+}
+
+impl<V: remap::Variant> Remapping for Remap<V> {
+    fn set(&mut self, pool: Vec<Vec<i32>>) {
+        self.labels.set(pool).unwrap();
+    }
+}
+
+/// Runs variants on labels, twice and with other labels in between, and checks each result.
+fn remap_all(gpu: &Gpu, variants: &[&str], labels: &[i32]) {
+    let reversed: Vec<i32> = labels.iter().rev().map(|label| label.wrapping_mul(3)).collect();
+    for variant in variants {
+        let mut placement = place(gpu, variant, labels.len()).unwrap();
+        placement.set([labels, &reversed, labels, &reversed].map(<[i32]>::to_vec).into());
+        for index in [0, 1, 2, 0] {
+            placement.run(index).unwrap();
+            let check = placement.check(index).unwrap();
+            assert!(check.passed, "{variant}, {} labels, input {index}: {:?}", labels.len(), check.message);
+        }
+    }
+}
+
+fn labels(kind: u8, n: usize, seed: i32) -> Vec<i32> {
+    let n = n as i32;
+    let scatter = |i: i32| i.wrapping_mul(-1_640_531_527).wrapping_add(seed);
+    match kind {
+        0 => vec![seed; n as usize],
+        1 => (0..n).map(scatter).collect(),
+        2 => (0..n).map(|i| i - n / 2).collect(),
+        3 => {
+            (0..n).map(|i| [i32::MAX, i32::MIN, 0, -1, 1][(scatter(i).unsigned_abs() % 5) as usize]).collect()
+        }
+        4 => (0..n).map(|i| scatter(i) % 7).collect(),
+        _ => (0..n).map(|i| scatter(i) % 1000).collect(),
+    }
+}
+
+#[test]
+fn ranks_are_dense_and_ascend() {
+    assert_eq!(labels::dense_ranks(&[7, -3, 7, 90, i32::MIN]), [2, 1, 2, 3, 0]);
+    assert!(labels::dense_ranks(&[]).is_empty());
+}
+
+#[test]
+fn every_variant_ranks_every_kind_of_labels() {
+    let Some(gpu) = require_adapter() else { return };
+    for n in [0, 1, 2, 63, 1024, 1025, 2049, 5000] {
+        for kind in 0..6 {
+            // As many passes as classes would take long, and show nothing more.
+            let variants = if n > 1025 && kind < 3 { &[SLOW, OPTIMIZED][..] } else { &VARIANTS };
+            remap_all(&gpu, variants, &labels(kind, n, -5));
+        }
+    }
+}
+
+#[test]
+fn labels_of_more_classes_than_a_workgroup_holds_are_ranked_too() {
+    let Some(gpu) = require_adapter() else { return };
+    for kind in [1, 2] {
+        remap_all(&gpu, &[OPTIMIZED], &labels(kind, 70_001, 3));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_variant_agrees_with_the_reference(
+        values in prop::collection::vec(prop_oneof![any::<i32>(), -3..3_i32, Just(i32::MIN), Just(i32::MAX)], 0..1500),
+    ) {
+        if let Some(gpu) = require_adapter() {
+            remap_all(&gpu, &VARIANTS, &values);
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_is_wrong_is_found() {
+    let Some(gpu) = require_adapter() else { return };
+    let mut placement = place(&gpu, OPTIMIZED, 100).unwrap();
+    placement.set([4, 3, 4, 3].map(|kind| labels(kind, 100, 0)).into());
+    placement.run(0).unwrap();
+    assert!(placement.check(0).unwrap().passed);
+    let stale = placement.check(1).unwrap();
+    assert!(!stale.passed && stale.message.is_some(), "the ranks of another input passed");
+}
+
+/// Sums of exact metrics that are not 0, over metered iterations of a benchmark, after a first one that warms up.
+fn counted(case: &str, variant: &str, iterations: u64) -> BTreeMap<String, f64> {
+    let workload = workload();
+    let setup = workload.setup(1, "auto", ".");
+    let (case, variant) = (case.parse().unwrap(), variant.parse().unwrap());
+    let mut placement = Placement::prepare(&workload, &case, &variant, setup).unwrap();
+    let request =
+        SampleRequest { handle: 0, mode: Mode::Metered, round: 1, offset: 0, lead_in: 4, iterations };
+    let readings = placement.sample(&request).unwrap().readings;
+    let checked = placement.check(1, request.last_index(), false).unwrap().check;
+    assert!(checked.passed, "{:?}", checked.message);
+    let exact = workload.definition().metrics.iter().filter(|metric| metric.kind == MetricKind::Exact);
+    let value = |metric: &MetricDef| match readings.get(metric.id.as_str()) {
+        Some(Reading::Value(value)) => (metric.id.to_string(), value.0),
+        other => panic!("{}: {other:?}", metric.id),
+    };
+    exact.map(value).filter(|(_, value)| *value != 0.0).collect()
+}
+
+#[test]
+fn every_copy_and_sync_is_accounted_for() {
+    if require_adapter().is_none() {
+        return;
+    }
+    for (case, n, classes, dispatches) in
+        [("b64", 64.0, 3.0, 1.0), ("n4096", 4096.0, 6.0, 3.0), ("n4096-c1000", 4096.0, 1000.0, 3.0)]
+    {
+        let expect = |counts: &[(&str, f64)]| -> BTreeMap<String, f64> {
+            counts.iter().map(|(id, each)| ((*id).to_owned(), 5.0 * each)).collect()
+        };
+        let read_back = [
+            (metric::SYNCS, 1.0),
+            (metric::SUBMITS, 2.0),
+            (metric::DOWNLOAD_BYTES, 4.0 * n),
+            (metric::DOWNLOAD_COPIES, 1.0),
+            (metric::UPLOAD_COPIES, 1.0),
+            (LABELS, n),
+        ];
+        let slow = [&read_back[..], &[(metric::UPLOAD_BYTES, 4.0 * n)]].concat();
+        assert_eq!(counted(case, SLOW, 5), expect(&slow), "{case}");
+        let uploads_classes = [(metric::UPLOAD_BYTES, 4.0 * classes), (metric::DISPATCHES, classes)];
+        let documented = [&read_back[..], &uploads_classes].concat();
+        assert_eq!(counted(case, DOCUMENTED, 5), expect(&documented), "{case}");
+        let optimized = [(metric::SUBMITS, 1.0), (metric::DISPATCHES, dispatches), (LABELS, n)];
+        assert_eq!(counted(case, OPTIMIZED, 5), expect(&optimized), "{case}");
+    }
+}
+
+#[test]
+fn an_adapter_without_timestamps_gives_right_ranks_and_says_what_is_absent() {
+    let options = GpuOptions { hide_timestamps: true, ..GpuOptions::default() };
+    let Some(gpu) = require_adapter_with(&options) else { return };
+    for variant in VARIANTS {
+        let mut placement = place(&gpu, variant, 3000).unwrap();
+        placement.set(vec![labels(5, 3000, 1); 4]);
+        let mut meter = gpu.meter();
+        let mut readings = BTreeMap::new();
+        meter.start();
+        placement.run(0).unwrap();
+        meter.stop(&mut readings);
+        assert!(placement.check(0).unwrap().passed, "{variant}");
+        for absent in [metric::GPU_BUSY, metric::GPU_BUSY_SHARE, metric::COPY_TIME] {
+            assert!(matches!(&readings[absent], Reading::Absent { .. }), "{variant}: {absent}");
+        }
+        assert!(readings[metric::SUBMITS].value().is_some(), "{variant}");
+    }
+}
+
+#[test]
+fn an_adapter_with_small_bindings_gets_chunks_or_says_what_it_lacks() {
+    let options = GpuOptions { max_binding_bytes: Some(16 << 20), ..GpuOptions::default() };
+    let Some(gpu) = require_adapter_with(&options) else { return };
+    let n = (16 << 20) / 4 + 1000;
+    let few = labels(3, n, 1);
+    for (variant, chunks) in [(SLOW, 0.0), (DOCUMENTED, 2.0)] {
+        let mut placement = place(&gpu, variant, n).unwrap();
+        placement.set(vec![few.clone(); 4]);
+        let mut meter = gpu.meter();
+        let mut readings = BTreeMap::new();
+        meter.start();
+        placement.run(0).unwrap();
+        meter.stop(&mut readings);
+        assert_eq!(readings[metric::DISPATCHES].value(), Some(chunks * 5.0), "{variant}");
+        assert!(placement.check(0).unwrap().passed, "{variant}");
+    }
+    let Err(Failure::Unavailable(reason)) = place(&gpu, OPTIMIZED, n) else {
+        panic!("{n} labels were bound")
+    };
+    assert!(reason.contains("16777216") && reason.contains("--device"), "{reason}");
+}
+
+#[test]
+fn inputs_have_the_classes_that_their_case_says() {
+    for case in workload().definition().cases.iter().filter(|case| case.params["n"].as_u64() <= Some(65_536))
+    {
+        let count = |id: &str| case.params[id].as_u64().unwrap();
+        let values = if case.params["values"] == "source" { Values::Source } else { Values::Any };
+        let params = Params { n: count("n"), classes: count("classes"), values };
+        for round in 0..3 {
+            let mut rng = perfharness_contract::input_rng(1, "label-remap", round);
+            let labels = labels::draw(&params, &mut rng);
+            let unique: std::collections::BTreeSet<_> = labels.iter().collect();
+            assert_eq!((labels.len() as u64, unique.len() as u64), (params.n, params.classes), "{}", case.id);
+        }
+    }
+}
