@@ -106,3 +106,8 @@ pub use pipeline::{Bound, Pipeline};
 pub use readback::Readback;
 pub use staging::Staging;
 pub use wgpu;
+
+/// The author's guide, whose programs are compiled by the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-workload.md")]
+struct Guide;
