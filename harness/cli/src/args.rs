@@ -105,6 +105,12 @@ pub struct RunOpts {
     /// Memory that a worker may use, e.g. 2GiB [default: nine tenths of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub memory_limit: Option<u64>,
+    /// Set something that a workload asks for (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
+    #[arg(long, value_name = "DIR")]
+    pub images: Option<String>,
     /// Workers.
     #[command(flatten)]
     pub worker: WorkerOpts,
@@ -178,6 +184,13 @@ fn duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err("a time must be more than 0".into()) } else { Ok(duration) }
 }
 
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write a name and a value, e.g. images=photos".to_owned()),
+    }
+}
+
 fn memory_size(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text.parse().map_err(|_| "write a size, e.g. 512MiB or 2GB".to_owned())?;
     if size.as_u64() == 0 { Err("a size must be more than 0".into()) } else { Ok(size.as_u64()) }
@@ -200,6 +213,8 @@ mod tests {
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert!(duration("30").is_err() && duration("-1s").is_err() && duration("0s").is_err());
         assert_eq!(memory_size("2GiB"), Ok(2 << 30));
+        assert_eq!(setting("images=a=b"), Ok(("images".into(), "a=b".into())));
+        assert!(setting("images").is_err() && setting("=x").is_err());
         assert!(memory_size("0").is_err() && memory_size("lots").is_err());
     }
 }

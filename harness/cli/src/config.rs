@@ -24,6 +24,9 @@ pub struct Config {
     /// Defaults of `run`.
     #[serde(default)]
     pub run: RunConfig,
+    /// What the workloads are told, by names that they choose.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
     /// The machine.
     #[serde(default)]
     pub machine: MachineConfig,
@@ -165,7 +168,7 @@ mod tests {
             CONFIG_TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
         let config: Config = toml::from_str(&uncommented.join("\n")).unwrap();
         assert_eq!(config.worker.len(), 1);
-        assert!(config.machine.class.is_some());
+        assert!(config.machine.class.is_some() && config.settings.contains_key("images"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the user asks of a run, from arguments and configuration together.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::Effort;
@@ -21,6 +22,9 @@ pub struct RunRequest {
     pub seed: u64,
     /// The GPU to use.
     pub device: String,
+    /// What the user set for the workloads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The workers.
     pub workers: Vec<WorkerCommand>,
     /// A fixed number of launches in place of the effort's looks.
@@ -48,6 +52,7 @@ impl RunRequest {
         Plan {
             seed: self.seed,
             device: self.device.clone(),
+            settings: self.settings.clone(),
             effort: self.effort,
             budget: self.time_budget.unwrap_or(effort_budget),
             timeout: self.timeout,

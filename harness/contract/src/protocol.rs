@@ -145,6 +145,9 @@ pub struct Hello {
     /// What the worker may use; the harness ends it where it uses more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
+    /// What the user set for the workloads, e.g. a folder of images; by names that the workloads choose.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// The handshake, worker to harness.

@@ -176,7 +176,7 @@ impl Worker {
             code: ErrorCode::Failed,
             message: format!("cannot create the folder {}: {e}", scratch.display()),
         })?;
-        let setup = workload.setup(hello.seed, &hello.device, scratch);
+        let setup = workload.setup(hello.seed, &hello.device, scratch).with_settings(hello.settings.clone());
         let placement = Placement::prepare(workload, &benchmark.case, &benchmark.variant, setup)?;
         self.placements.insert(handle, placement);
         self.next_handle += 1;
@@ -202,4 +202,51 @@ fn build_facts() -> BTreeMap<String, String> {
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Case, Check, Measured, Role, Setup};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Measured for Nothing {
+        fn load(&mut self, _: u64) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn run(&mut self, _: u64) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn check(&mut self, _: u64) -> Result<Check, Failure> {
+            Ok(Check::default())
+        }
+    }
+
+    #[test]
+    fn what_the_user_set_reaches_the_workload() {
+        let prepare = |(): &(), setup: &Setup| match setup.setting("images") {
+            Some("photos") if setup.setting("other").is_none() => Ok(Nothing),
+            other => Err(Failure::Failed(format!("{other:?}"))),
+        };
+        let prepared = |settings: &str| {
+            let workload = Workload::builder("w", 1, "")
+                .case(Case::new("c", ()))
+                .variant("v", Role::Other, "", prepare)
+                .build();
+            let scratch = std::env::temp_dir().join("perfharness-settings");
+            let scratch = scratch.display().to_string().replace('\\', "/");
+            let input = format!(
+                "{{\"perfharness\":1,\"id\":1,\"op\":\"hello\",\"protocols\":[1],\"harness\":\"t\",\"seed\":1,\
+                 \"device\":\"none\",\"scratch_dir\":\"{scratch}\"{settings}}}\n\
+                 {{\"perfharness\":1,\"id\":2,\"op\":\"prepare\",\"benchmark\":\"w/c/v\",\"placement\":0}}\n"
+            );
+            let mut output = Vec::new();
+            serve_on(vec![workload], input.as_bytes(), &mut output).unwrap();
+            String::from_utf8(output).unwrap().lines().last().unwrap().contains("handle")
+        };
+        assert!(prepared(",\"settings\":{\"images\":\"photos\"}"));
+        assert!(!prepared(""));
+    }
 }

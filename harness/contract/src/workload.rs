@@ -1,6 +1,7 @@
 //! How a hot path is built: the author's side of the contract.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,7 @@ pub struct Setup {
     seed: u64,
     device: String,
     scratch: PathBuf,
+    settings: BTreeMap<String, String>,
     metrics: Vec<Name>,
     pub(crate) counters: RefCell<Counters>,
     pub(crate) meters: RefCell<Vec<Box<dyn Meter>>>,
@@ -94,6 +96,7 @@ impl Setup {
             seed,
             device: device.into(),
             scratch: scratch.into(),
+            settings: BTreeMap::new(),
             metrics: Vec::new(),
             counters: RefCell::default(),
             meters: RefCell::default(),
@@ -113,6 +116,18 @@ impl Setup {
     /// A folder for this placement's files. It exists, and is removed when the launch ends.
     pub fn scratch(&self) -> &Path {
         &self.scratch
+    }
+
+    /// What the user set for the workloads.
+    #[must_use]
+    pub fn with_settings(mut self, settings: BTreeMap<String, String>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// What the user set under a name (`--set NAME=VALUE`), such as a folder of inputs.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name).map(String::as_str)
     }
 
     /// A counter for one of the workload's metrics.
@@ -170,7 +185,7 @@ impl<P: Serialize> Case<P> {
     fn definition(&self) -> CaseDef {
         let params = match serde_json::to_value(&self.params) {
             Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
-            Ok(serde_json::Value::Null) | Err(_) => std::collections::BTreeMap::new(),
+            Ok(serde_json::Value::Null) | Err(_) => BTreeMap::new(),
             Ok(value) => [("value".to_owned(), value)].into(),
         };
         CaseDef { id: self.id.clone(), params, efforts: self.efforts.clone(), items: self.items.clone() }

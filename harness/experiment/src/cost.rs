@@ -1,5 +1,6 @@
 //! What measuring costs within a timed sample: the same kernel once by hand and once through the contract.
 
+use std::collections::BTreeMap;
 use std::io::{BufReader, Cursor};
 
 use anyhow::Context as _;
@@ -93,6 +94,7 @@ fn through_serve(round: u64) -> anyhow::Result<f64> {
         device: "none".into(),
         scratch_dir: std::env::temp_dir().display().to_string(),
         memory_limit_bytes: None,
+        settings: BTreeMap::new(),
     };
     let sample = SampleRequest {
         handle: 1,

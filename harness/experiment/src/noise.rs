@@ -100,6 +100,7 @@ fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
     let options = LaunchOptions {
         seed,
         device: "none".into(),
+        settings: BTreeMap::new(),
         memory_limit_bytes: None,
         deadline: Duration::from_secs(30),
     };
@@ -122,6 +123,7 @@ fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
         time_budget: None,
         seed,
         device: "none".into(),
+        settings: BTreeMap::new(),
         workers: vec![command],
         launches: Some(opts.launches),
         memory_limit_bytes: None,

@@ -192,6 +192,7 @@ mod tests {
                 device: "none".into(),
                 scratch_dir: "unused".into(),
                 memory_limit_bytes: None,
+                settings: std::collections::BTreeMap::new(),
             }),
             Request::Describe,
             Request::Prepare { benchmark: "raw/c/v".parse().unwrap(), placement: 0 },

@@ -1,5 +1,6 @@
 //! `perfharness run`
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,11 +132,20 @@ fn request(opts: &RunOpts, config: &Config) -> Result<RunRequest, CommandError> 
         time_budget: opts.time_budget,
         seed: opts.seed.or(config.run.seed).unwrap_or(1),
         device: device.unwrap_or_else(|| "auto".into()),
+        settings: settings(opts, config),
         workers: workers::commands(&opts.worker, config)?,
         launches: opts.launches,
         memory_limit_bytes: opts.memory_limit,
         timeout: opts.worker.timeout,
     })
+}
+
+/// The configuration's settings, and over them those of the flags.
+fn settings(opts: &RunOpts, config: &Config) -> BTreeMap<String, String> {
+    let mut settings = config.settings.clone();
+    settings.extend(opts.set.iter().cloned());
+    settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
+    settings
 }
 
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
@@ -153,10 +163,12 @@ fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Resu
 
 /// Whether nothing is asked for beside going on.
 fn resumes_alone(opts: &RunOpts) -> bool {
-    let RunOpts { patterns, effort, time_budget, launches, seed, memory_limit, worker, .. } = opts;
+    let RunOpts { patterns, effort, time_budget, launches, seed, memory_limit, set, images, worker, .. } =
+        opts;
     let numbers = [launches.map(u64::from), *seed, *memory_limit];
-    let named = worker.workers.is_empty() && worker.device.is_none();
-    patterns.is_empty() && named && effort.is_none() && time_budget.is_none() && numbers == [None; 3]
+    let named = !worker.workers.is_empty() || worker.device.is_some();
+    let set = !set.is_empty() || images.is_some();
+    patterns.is_empty() && !named && !set && effort.is_none() && time_budget.is_none() && numbers == [None; 3]
 }
 
 /// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
@@ -225,6 +237,7 @@ fn info(header: &JournalHeader, plan: &Plan, ended: Ended) -> RunInfo {
         seed: plan.seed,
         effort: plan.effort,
         device: plan.device.clone(),
+        settings: plan.settings.clone(),
         budget_s: plan.budget.as_secs_f64(),
         design: plan.design,
         shard: Shard { index: 1, count: 1 },

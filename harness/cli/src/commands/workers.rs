@@ -1,5 +1,6 @@
 //! Which workers there are, and what they can do.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerC
             WorkerCommand {
                 name: "built-in".into(),
                 command: vec![program.to_string_lossy().into_owned(), "worker".into()],
-                env: std::collections::BTreeMap::new(),
+                env: BTreeMap::new(),
             },
         );
     }
@@ -49,7 +50,7 @@ fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
             CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes"))
         })?
     };
-    Ok(WorkerCommand { name: program_name(&command), command, env: std::collections::BTreeMap::new() })
+    Ok(WorkerCommand { name: program_name(&command), command, env: BTreeMap::new() })
 }
 
 /// Asks every worker for its workloads. A worker that does not answer is kept with its outcome; the others go on.
@@ -62,7 +63,14 @@ pub(super) fn catalog(
     terminal: &Terminal,
 ) -> Result<Catalog, CommandError> {
     let deadline = timeout.min(DESCRIBE_TIMEOUT);
-    let options = LaunchOptions { seed, device: device.into(), memory_limit_bytes: None, deadline };
+    let options = LaunchOptions {
+        seed,
+        device: device.into(),
+        // What a worker has to offer does not depend on them.
+        settings: BTreeMap::new(),
+        memory_limit_bytes: None,
+        deadline,
+    };
     let mut catalog = Catalog::default();
     for (number, command) in commands.iter().enumerate() {
         let digest = digest(command);

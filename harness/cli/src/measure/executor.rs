@@ -1,5 +1,6 @@
 //! The seam between measuring and the world: processes and clock on one side, plan and statistics on the other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::protocol::{HelloReply, Request};
@@ -26,6 +27,8 @@ pub struct LaunchOptions {
     pub seed: u64,
     /// The GPU that the user asked for.
     pub device: String,
+    /// What the user set for the workloads.
+    pub settings: BTreeMap<String, String>,
     /// Memory that the worker may use.
     pub memory_limit_bytes: Option<u64>,
     /// How long `hello` may take.

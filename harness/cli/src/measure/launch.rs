@@ -182,6 +182,7 @@ impl LaunchRunner<'_, '_> {
         let options = LaunchOptions {
             seed: self.plan.seed,
             device: self.plan.device.clone(),
+            settings: self.plan.settings.clone(),
             memory_limit_bytes: self.plan.memory_limit_bytes,
             deadline: self.plan.timeout,
         };

@@ -80,6 +80,7 @@ impl Executor for ProcessExecutor {
             device: options.device.clone(),
             scratch_dir: session.scratch.path().display().to_string(),
             memory_limit_bytes: options.memory_limit_bytes,
+            settings: options.settings.clone(),
         });
         let before = clock::monotonic_ns();
         let hello: HelloReply = call(&mut session, &request, options.deadline)?;

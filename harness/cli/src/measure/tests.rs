@@ -69,6 +69,7 @@ impl Scenario {
         let plan = Plan {
             seed: 1,
             device: "auto".into(),
+            settings: BTreeMap::new(),
             effort: Effort::Quick,
             budget: PLENTY,
             timeout: Duration::from_secs(30),

@@ -8,6 +8,7 @@ pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use design::{Design, LookPlan};
 pub use select::{Pattern, PatternError, SelectError, Selection, select};
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::{BenchmarkId, Effort, Name, OutcomeKind};
@@ -20,6 +21,9 @@ pub struct Plan {
     pub seed: u64,
     /// The GPU that the user asked for.
     pub device: String,
+    /// What the user set for the workloads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The effort that selected cases and design.
     pub effort: Effort,
     /// Time for the whole run; cases share what is left of it evenly.

@@ -70,6 +70,9 @@ pub struct RunInfo {
     pub effort: perfharness_contract::Effort,
     /// The GPU that was asked for.
     pub device: String,
+    /// What the user set for the workloads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The time budget in s.
     pub budget_s: f64,
     /// How each case was measured.

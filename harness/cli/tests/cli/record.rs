@@ -30,6 +30,17 @@ fn measured() -> Harness {
 }
 
 #[test]
+fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
+    let harness = Harness::new();
+    let config = "[settings]\nimages = \"configured\"\nother = \"kept\"\n";
+    fs::write(harness.path("perfharness.toml"), config).unwrap();
+    let call = harness.measure("spin/short --launches 1 --set one=a=b --images photos --json");
+    let record = call.worker("good").done().code(0).json();
+    let settings = serde_json::json!({"images": "photos", "one": "a=b", "other": "kept"});
+    assert_eq!(record["run"]["settings"], settings);
+}
+
+#[test]
 fn the_published_schema_is_that_of_the_program() {
     let printed = Harness::new().call("schema").done().code(0).stdout;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
