@@ -1,0 +1,82 @@
+//! The three scalars of a training loop, on their way from the device to the host: document 000, sections 2 and 3.
+//!
+//! The document keeps loss, nll and kl on the device and reads them when they are displayed. What that saves is
+//! waits: a step that reads three scalars one by one waits for the device three times. So syncs are what decides,
+//! and how much time one of them costs is up to the device.
+
+mod batch;
+mod claims;
+mod delivery;
+mod documented;
+mod history;
+mod item;
+mod optimized;
+mod shipped;
+mod slow;
+#[cfg(test)]
+mod tests;
+mod training;
+
+use perfharness_contract::{Case, Effort, Role, VariantDef, Workload, WorkloadBuilder};
+
+use delivery::{Loop, Params, memory_bytes};
+use documented::Documented;
+use optimized::Optimized;
+use shipped::Shipped;
+use slow::Slow;
+
+const SLOW: &str = "slow";
+const DOCUMENTED: &str = "documented";
+const SHIPPED: &str = "shipped";
+const OPTIMIZED: &str = "optimized";
+
+/// The case that the claims are judged by: every effort measures it.
+const S50: &str = "s50";
+
+/// The workload `metrics-sync`.
+pub fn workload() -> Workload {
+    let case = |id, steps| Case::new(id, Params { steps }).items(steps, "steps");
+    let cases = vec![
+        case(S50, 50),
+        case("s500", 500).efforts(&[Effort::Standard, Effort::Thorough]),
+        case("s5000", 5000).efforts(&[Effort::Standard, Effort::Thorough]),
+    ];
+    define(cases).claims(claims::claims()).build()
+}
+
+fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
+    let variant = |id, role, summary| VariantDef::new(id, role, summary).needs("gpu");
+    let slow = variant(SLOW, Role::Slow, "reads three scalars after each step, and waits for each");
+    let documented = variant(
+        DOCUMENTED,
+        Role::Documented,
+        "keeps them on the device; at every 50th step three reads, and a wait for each",
+    )
+    .caveat("A loss that is no number is noticed up to 49 steps late.");
+    let shipped = variant(
+        SHIPPED,
+        Role::Other,
+        "the source's program after its fix: six reads after each step, and a wait for each",
+    )
+    .reference(SLOW);
+    let optimized = variant(
+        OPTIMIZED,
+        Role::Optimized,
+        "one copy of all three in every 50th step, taken when the next 50 are submitted",
+    )
+    .caveat("A loss that is no number is noticed up to 99 steps late.");
+    let mut builder =
+        Workload::builder("metrics-sync", 1, "The three scalars of a training loop on the device")
+            .source("000", "2")
+            .source("000", "3")
+            .cases(cases)
+            .metrics(delivery::metrics())
+            .variant_with(slow, Loop::<Slow>::new)
+            .variant_with(documented, Loop::<Documented>::new)
+            .variant_with(shipped, Loop::<Shipped>::new)
+            .variant_with(optimized, Loop::<Optimized>::new);
+    for variant in [SLOW, DOCUMENTED, SHIPPED, OPTIMIZED] {
+        builder = builder.memory(variant, memory_bytes);
+    }
+    builder
+}
