@@ -7,5 +7,5 @@ criterion_group!(workloads, built_in);
 criterion_main!(workloads);
 
 fn built_in(criterion: &mut Criterion) {
-    bench_all(criterion, &workloads_all::all());
+    bench_all(criterion, &perfharness_all::all());
 }

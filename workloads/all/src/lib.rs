@@ -5,8 +5,8 @@ use perfharness_contract::Workload;
 /// Every built-in workload, in the order in which it is listed and run.
 pub fn all() -> Vec<Workload> {
     vec![
-        workload_json_logging::workload(),
-        workload_label_remap::workload(),
-        workload_metrics_sync::workload(),
+        perfharness_json_logging::workload(),
+        perfharness_label_remap::workload(),
+        perfharness_metrics_sync::workload(),
     ]
 }

@@ -6,5 +6,5 @@ use std::process::ExitCode;
 perfharness_contract::counting_allocator!();
 
 fn main() -> ExitCode {
-    perfharness_contract::serve(workloads_all::all())
+    perfharness_contract::serve(perfharness_all::all())
 }

@@ -28,7 +28,7 @@ pub fn main() -> ExitCode {
         }
     };
     if matches!(cli.command, Command::Worker) {
-        return perfharness_contract::serve(workloads_all::all());
+        return perfharness_contract::serve(perfharness_all::all());
     }
     let terminal = Terminal::new(&cli.global);
     match dispatch(cli, &terminal) {
