@@ -56,6 +56,7 @@ mod outcome;
 mod placement;
 pub mod protocol;
 mod serve;
+pub mod testing;
 mod workload;
 
 pub use check::{Check, Digest, Tolerance};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::protocol::{Mode, SampleRequest};
-use perfharness_contract::{Failure, Measured, MetricKind, Placement, Reading, Setup};
+use perfharness_contract::testing::exact_counts;
+use perfharness_contract::{Failure, Measured, Reading, Setup};
 use perfharness_gpu::testing::{require_adapter, require_adapter_with};
 use perfharness_gpu::{Gpu, GpuOptions};
 use proptest::prelude::*;
@@ -116,35 +116,15 @@ fn a_rank_that_is_wrong_is_found() {
     assert!(!stale.passed && stale.message.is_some(), "the ranks of another input passed");
 }
 
-/// Sums of exact metrics that are not 0, over metered iterations of a benchmark, after a first one that warms up.
-fn counted(case: &str, variant: &str, iterations: u64) -> BTreeMap<String, f64> {
-    let workload = workload();
-    let setup = workload.setup(1, "auto", ".");
-    let (case, variant) = (case.parse().unwrap(), variant.parse().unwrap());
-    let mut placement = Placement::prepare(&workload, &case, &variant, setup).unwrap();
-    let request =
-        SampleRequest { handle: 0, mode: Mode::Metered, round: 1, offset: 0, lead_in: 4, iterations };
-    let readings = placement.sample(&request).unwrap().readings;
-    let checked = placement.check(1, request.last_index(), false).unwrap().check;
-    assert!(checked.passed, "{:?}", checked.message);
-    let exact = workload.definition().metrics.iter().filter(|metric| metric.kind == MetricKind::Exact);
-    let value = |metric: &MetricDef| match readings.get(metric.id.as_str()) {
-        Some(Reading::Value(value)) => (metric.id.to_string(), value.0),
-        other => panic!("{}: {other:?}", metric.id),
-    };
-    exact.map(value).filter(|(_, value)| *value != 0.0).collect()
-}
-
 #[test]
 fn every_copy_and_sync_is_accounted_for() {
-    if require_adapter().is_none() {
-        return;
-    }
+    let Some(_) = require_adapter() else { return };
+    let workload = workload();
     for (case, n, classes, dispatches) in
         [("b64", 64.0, 3.0, 1.0), ("n4096", 4096.0, 6.0, 3.0), ("n4096-c1000", 4096.0, 1000.0, 3.0)]
     {
         let expect = |counts: &[(&str, f64)]| -> BTreeMap<String, f64> {
-            counts.iter().map(|(id, each)| ((*id).to_owned(), 5.0 * each)).collect()
+            counts.iter().map(|(id, each)| ((*id).to_owned(), *each)).collect()
         };
         let read_back = [
             (metric::SYNCS, 1.0),
@@ -155,12 +135,12 @@ fn every_copy_and_sync_is_accounted_for() {
             (LABELS, n),
         ];
         let slow = [&read_back[..], &[(metric::UPLOAD_BYTES, 4.0 * n)]].concat();
-        assert_eq!(counted(case, SLOW, 5), expect(&slow), "{case}");
+        assert_eq!(exact_counts(&workload, case, SLOW), expect(&slow), "{case}");
         let uploads_classes = [(metric::UPLOAD_BYTES, 4.0 * classes), (metric::DISPATCHES, classes)];
         let documented = [&read_back[..], &uploads_classes].concat();
-        assert_eq!(counted(case, DOCUMENTED, 5), expect(&documented), "{case}");
+        assert_eq!(exact_counts(&workload, case, DOCUMENTED), expect(&documented), "{case}");
         let optimized = [(metric::SUBMITS, 1.0), (metric::DISPATCHES, dispatches), (LABELS, n)];
-        assert_eq!(counted(case, OPTIMIZED, 5), expect(&optimized), "{case}");
+        assert_eq!(exact_counts(&workload, case, OPTIMIZED), expect(&optimized), "{case}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all variants share: a training loop, and the host's history of it.
 
-use perfharness_contract::{Check, Failure, Measured, MetricDef, Setup, Tolerance};
-use perfharness_gpu::{Gpu, GpuError, gpu_metrics};
+use perfharness_contract::{Check, Failure, Measured, Setup, Tolerance};
+use perfharness_gpu::{Gpu, GpuError};
 use serde::Serialize;
 
 use crate::batch::{Batch, POOL, SCALARS};
@@ -11,7 +11,7 @@ use crate::training::Training;
 /// Steps between two displays: the source's progress bar is drawn anew at every 50th step.
 pub(crate) const DISPLAY: u64 = 50;
 
-const VALUES: &str = "values";
+pub(crate) const VALUES: &str = "values";
 
 /// The largest deviation seen is 4e-7, on a software adapter over twenty seeds. WGSL allows `exp` and the division a
 /// few times the error that they have there. Steps that could be taken for each other are 1e-4 apart at least.
@@ -59,12 +59,6 @@ impl<D: Delivery> Loop<D> {
             training: Training::new(gpu, params.steps, D::KEPT)?,
         })
     }
-}
-
-pub(crate) fn metrics() -> Vec<MetricDef> {
-    let mut metrics = gpu_metrics();
-    metrics.push(MetricDef::work(VALUES, "values delivered"));
-    metrics
 }
 
 /// What a placement holds: its batches on both sides, and the scalars on the host.

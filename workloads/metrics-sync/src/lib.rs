@@ -17,9 +17,10 @@ mod slow;
 mod tests;
 mod training;
 
-use perfharness_contract::{Case, Effort, Role, VariantDef, Workload, WorkloadBuilder};
+use perfharness_contract::{Case, Effort, MetricDef, Role, VariantDef, Workload, WorkloadBuilder};
+use perfharness_gpu::gpu_meter;
 
-use delivery::{Loop, Params, memory_bytes};
+use delivery::{Loop, Params, VALUES, memory_bytes};
 use documented::Documented;
 use optimized::Optimized;
 use shipped::Shipped;
@@ -70,7 +71,8 @@ fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
             .source("000", "2")
             .source("000", "3")
             .cases(cases)
-            .metrics(delivery::metrics())
+            .meter(gpu_meter())
+            .metric(MetricDef::work(VALUES, "values delivered"))
             .variant_with(slow, Loop::<Slow>::new)
             .variant_with(documented, Loop::<Documented>::new)
             .variant_with(shipped, Loop::<Shipped>::new)

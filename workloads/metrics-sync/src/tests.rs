@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_contract::protocol::Mode;
+use perfharness_contract::testing::{place, sample};
 use perfharness_contract::{Effort, OutcomeKind, Promise};
 use perfharness_gpu::GpuOptions;
+use perfharness_gpu::testing::{require_adapter, require_adapter_with};
 
 use crate::batch::{Batch, SCALARS};
 use crate::history::History;
 use crate::{DOCUMENTED, OPTIMIZED, SHIPPED, SLOW, workload};
-use support::{SEED, benches, counts, require_adapter, require_adapter_with, samples};
+use support::{SEED, benches, counts, of_steps};
 
 mod support;
 
@@ -125,8 +128,8 @@ fn batches_differ_with_seed_round_and_index() {
     }
 }
 
-fn expected<const N: usize>(figures: [(&str, u64); N]) -> BTreeMap<String, u64> {
-    figures.map(|(metric, value)| (metric.to_owned(), value)).into()
+fn expected<const N: usize>(figures: [(&str, u64); N]) -> BTreeMap<String, f64> {
+    figures.map(|(metric, value)| (metric.to_owned(), value as f64)).into()
 }
 
 /// No uploads, no buffers: what is not named in these counts is 0.
@@ -160,11 +163,13 @@ fn each_variant_takes_exactly_these_syncs_copies_and_submits() {
 fn counts_are_the_same_in_every_iteration_and_timed_samples_count_nothing() {
     let Some(_) = require_adapter() else { return };
     for variant in [SLOW, DOCUMENTED, SHIPPED, OPTIMIZED] {
-        let readings = samples(60, variant, &[("timed", 2), ("metered", 1), ("metered", 4)]);
-        assert!(readings[0].is_empty());
-        for (metric, one) in counts(60, variant) {
-            assert_eq!(readings[1][&metric].as_f64().unwrap(), one as f64, "{variant}: {metric}");
-            assert_eq!(readings[2][&metric].as_f64().unwrap(), 4.0 * one as f64, "{variant}: {metric}");
+        let mut placement = place(&of_steps(60), "case", variant);
+        assert!(sample(&mut placement, Mode::Timed, 2).readings.is_empty());
+        for iterations in [1, 4] {
+            let readings = sample(&mut placement, Mode::Metered, iterations).readings;
+            for (metric, one) in counts(60, variant) {
+                assert_eq!(readings[&metric].value(), Some(one * iterations as f64), "{variant}: {metric}");
+            }
         }
     }
 }
@@ -175,8 +180,8 @@ fn the_document_saves_147_of_150_syncs_and_its_program_adds_150() {
     let syncs = |variant| counts(50, variant)["syncs"];
     let claims = workload().definition().claims.clone();
     let Promise::Saving { at_least, .. } = claims[0].promise else { panic!("{:?}", claims[0]) };
-    assert_eq!((syncs(SLOW) - syncs(DOCUMENTED)) as f64, at_least);
-    assert_eq!(syncs(SHIPPED) - syncs(SLOW), 150);
+    assert_eq!(syncs(SLOW) - syncs(DOCUMENTED), at_least);
+    assert_eq!(syncs(SHIPPED) - syncs(SLOW), 150.0);
 }
 
 #[test]

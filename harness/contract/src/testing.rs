@@ -1,0 +1,60 @@
+//! For tests of workloads: what an iteration counts, without a process.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::{Mode, Reading, SampleReply, SampleRequest};
+use crate::{MetricDef, MetricKind, Placement, Setup, Workload, standard};
+
+/// A placement of a benchmark, on the best device, with seed 1.
+///
+/// # Panics
+/// When it cannot be prepared.
+#[track_caller]
+pub fn place(workload: &Workload, case: &str, variant: &str) -> Placement {
+    let scratch = std::env::temp_dir();
+    let setup: Setup = workload.setup(1, "auto", scratch);
+    let (case, variant) = match (case.parse(), variant.parse()) {
+        (Ok(case), Ok(variant)) => (case, variant),
+        (case, variant) => panic!("{case:?}, {variant:?}"),
+    };
+    match Placement::prepare(workload, &case, &variant, setup) {
+        Ok(placement) => placement,
+        Err(failure) => panic!("{case}/{variant}: {failure}"),
+    }
+}
+
+/// A sample of so many iterations after four that warm up, whose result is checked.
+///
+/// # Panics
+/// When it fails or its result is wrong.
+#[track_caller]
+pub fn sample(placement: &mut Placement, mode: Mode, iterations: u64) -> SampleReply {
+    let request = SampleRequest { handle: 0, mode, round: 1, offset: 0, lead_in: 4, iterations };
+    let reply = placement.sample(&request).unwrap_or_else(|error| panic!("{}", error.message));
+    match placement.check(1, request.last_index(), false) {
+        Ok(reply) if reply.check.passed => {}
+        other => panic!("{other:?}"),
+    }
+    reply
+}
+
+/// What an iteration counts: the exact metrics that are not 0, those of the heap excepted, because they depend on
+/// the libraries that a variant uses.
+///
+/// # Panics
+/// When a sample fails, its result is wrong, or a count has no value.
+#[track_caller]
+pub fn exact_counts(workload: &Workload, case: &str, variant: &str) -> BTreeMap<String, f64> {
+    const ITERATIONS: u64 = 5;
+    let readings = sample(&mut place(workload, case, variant), Mode::Metered, ITERATIONS).readings;
+    let heap = standard::heap_metrics();
+    let is_counted = |metric: &&MetricDef| {
+        metric.kind == MetricKind::Exact && heap.iter().all(|heap| heap.id != metric.id)
+    };
+    let count = |metric: &MetricDef| match readings.get(metric.id.as_str()) {
+        Some(Reading::Value(value)) => (metric.id.to_string(), value.0 / ITERATIONS as f64),
+        other => panic!("{}: {other:?}", metric.id),
+    };
+    let counted = workload.definition().metrics.iter().filter(is_counted).map(count);
+    counted.filter(|(_, count)| *count != 0.0).collect()
+}
