@@ -67,6 +67,25 @@ pub enum Command {
     /// Serve the built-in workloads on stdin and stdout
     #[command(hide = true)]
     Worker,
+    /// Ask the drivers one question, and print their answer as JSON
+    #[command(hide = true)]
+    Probe {
+        /// The question.
+        #[command(subcommand)]
+        question: Question,
+    },
+}
+
+/// A question to drivers.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum Question {
+    /// Which adapters are there?
+    Adapters,
+    /// Does the adapter at this position of the list work?
+    Adapter {
+        /// The position, from 0.
+        at: usize,
+    },
 }
 
 /// Which workers, and under which conditions.

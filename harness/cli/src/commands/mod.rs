@@ -15,6 +15,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::args::{Cli, ColorWhen, Command, GlobalOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit, exit_code};
+use crate::probe;
 use crate::record::schema::run_schema;
 use crate::render::Layout;
 
@@ -29,6 +30,9 @@ pub fn main() -> ExitCode {
     };
     if matches!(cli.command, Command::Worker) {
         return perfharness_contract::serve(workloads_all::all());
+    }
+    if let Command::Probe { question } = cli.command {
+        return exit_code(if probe::answer(question).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     let terminal = Terminal::new(&cli.global);
     match dispatch(cli, &terminal) {
@@ -53,8 +57,8 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
             terminal.print(&String::from_utf8_lossy(&script))
         }
         Command::Schema => terminal.print_json(&run_schema()),
-        // Handled before, because it needs stdout for itself.
-        Command::Worker => Ok(Exit::OK),
+        // Handled before, because they need stdout for themselves.
+        Command::Worker | Command::Probe { .. } => Ok(Exit::OK),
     }
 }
 
