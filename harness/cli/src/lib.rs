@@ -6,7 +6,7 @@
 //! workers -> plan -> measure -> record -> compare -> render
 //! ```
 //!
-//! Drivers are asked by way of [`probe`].
+//! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
 //!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
@@ -15,6 +15,7 @@ pub mod args;
 pub mod commands;
 pub mod compare;
 pub mod config;
+pub mod doctor;
 pub mod exit;
 pub mod measure;
 mod plain_text;

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod doctor;
 mod init;
 mod list;
 mod run;
@@ -50,6 +51,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
+        Command::Doctor(opts) => doctor::doctor(&opts, &config()?, terminal),
         Command::Init => init::init(terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -175,7 +175,9 @@ fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) ->
 /// The machine with the adapter that this run uses. A driver that fails is no reason not to measure anything else.
 fn machine(device: &str, config: &Config, terminal: &Terminal) -> Machine {
     let gpu = listed_adapter(device).unwrap_or_else(|error| {
-        terminal.hint(&format!("the record names no GPU: the process that lists them {error}"));
+        terminal.hint(&format!(
+            "the record names no GPU: the process that lists them {error}; `perfharness doctor` says more"
+        ));
         None
     });
     Machine::read(config.machine.class.as_deref(), gpu.as_ref())

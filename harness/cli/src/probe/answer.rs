@@ -6,6 +6,7 @@ use std::thread;
 use perfharness_gpu::{list_adapters, probe_adapter};
 use perfharness_platform::take_stdout;
 
+use super::nvidia;
 use crate::args::Question;
 
 /// Ends this process, whatever a driver does with it, once nobody holds the other end of its standard input: a hanging
@@ -28,6 +29,7 @@ pub fn answer(question: Question) -> std::io::Result<()> {
     let mut line = match question {
         Question::Adapters => serde_json::to_string(&list_adapters()),
         Question::Adapter { at } => serde_json::to_string(&probe_adapter(at)),
+        Question::Nvidia => serde_json::to_string(&nvidia::read()),
     }?;
     line.push('\n');
     out.write_all(line.as_bytes())

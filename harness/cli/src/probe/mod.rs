@@ -6,10 +6,12 @@
 mod adapters;
 mod answer;
 mod child;
+mod nvidia;
 
 pub use adapters::{Tried, executes_nothing, listed_adapter, probed_adapters};
 pub use answer::answer;
 pub use child::{ProbeError, ask};
+pub use nvidia::{Nvidia, NvidiaDevice, NvidiaProcess, nvidia};
 
 use std::process::Command;
 
