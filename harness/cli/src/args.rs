@@ -73,7 +73,7 @@ pub enum Command {
     /// Serve the built-in workloads on stdin and stdout
     #[command(hide = true)]
     Worker,
-    /// Ask the drivers one question, and print their answer as JSON
+    /// Ask the drivers one question, and print their answer as JSON, unless stdin is closed before
     #[command(hide = true)]
     Probe {
         /// The question.
@@ -180,7 +180,7 @@ pub struct ShowOpts {
 /// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorOpts {
-    /// GPU to look at first: `auto`, `none`, or a part of an adapter's name [default: that of the configuration, or auto]
+    /// GPU to ask about: `auto`, `none`, or a part of an adapter's name [default: that of the configuration, or auto]
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// Print JSON
