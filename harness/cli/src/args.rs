@@ -21,6 +21,9 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 the harness failed, 2 usage, 3 regressed, 4 undecided, 5 a benchmark failed, 130 interrupted.";
 
+const DOCTOR_EXIT_CODES: &str = "\
+Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
+
 /// Flags that every command has.
 #[derive(Debug, Clone, Args)]
 pub struct GlobalOpts {
@@ -55,6 +58,9 @@ pub enum Command {
     List(ListOpts),
     /// Show the result of a record
     Show(ShowOpts),
+    /// Say what this machine can measure, and what to do about the rest
+    #[command(after_help = DOCTOR_EXIT_CODES)]
+    Doctor(DoctorOpts),
     /// Write a commented perfharness.toml
     Init,
     /// Print a completion script
@@ -67,6 +73,27 @@ pub enum Command {
     /// Serve the built-in workloads on stdin and stdout
     #[command(hide = true)]
     Worker,
+    /// Ask the drivers one question, and print their answer as JSON, unless stdin is closed before
+    #[command(hide = true)]
+    Probe {
+        /// The question.
+        #[command(subcommand)]
+        question: Question,
+    },
+}
+
+/// A question to drivers.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum Question {
+    /// Which adapters are there?
+    Adapters,
+    /// Does the adapter at this position of the list work?
+    Adapter {
+        /// The position, from 0.
+        at: usize,
+    },
+    /// What does NVIDIA's driver tell of its GPUs?
+    Nvidia,
 }
 
 /// Which workers, and under which conditions.
@@ -152,6 +179,17 @@ pub struct ShowOpts {
     #[arg(long)]
     pub check: bool,
     /// Print the record as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorOpts {
+    /// GPU to ask about: `auto`, `none`, or a part of an adapter's name [default: that of the configuration, or auto]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -6,6 +6,8 @@
 //! workers -> plan -> measure -> record -> compare -> render
 //! ```
 //!
+//! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
+//!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
 
@@ -13,10 +15,12 @@ pub mod args;
 pub mod commands;
 pub mod compare;
 pub mod config;
+pub mod doctor;
 pub mod exit;
 pub mod measure;
 mod plain_text;
 pub mod plan;
+pub mod probe;
 pub mod record;
 pub mod render;
 pub mod request;

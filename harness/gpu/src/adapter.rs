@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::device::open_adapter;
 use crate::{Gpu, GpuError, GpuOptions};
@@ -18,7 +18,7 @@ const WANTED: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
     .union(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS);
 
 /// How an adapter does its work. The order is the order of preference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdapterKind {
     /// A GPU with memory of its own.
@@ -63,7 +63,7 @@ impl AdapterKind {
 }
 
 /// What is known of an adapter without using it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdapterFacts {
     /// Its name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`.
     pub name: String,
@@ -111,7 +111,7 @@ impl AdapterFacts {
 }
 
 /// Whether device time can be measured, found out by measuring some.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timestamps {
     /// It can.
@@ -127,7 +127,7 @@ pub enum Timestamps {
 }
 
 /// An adapter and what came out of trying it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbedAdapter {
     /// What is known of it.
     #[serde(flatten)]
@@ -136,15 +136,26 @@ pub struct ProbedAdapter {
     pub timestamps: Timestamps,
 }
 
-/// Every adapter of this machine, in order of preference, each tried with a small dispatch and a copy.
+/// What is known of every adapter of this machine, in order of preference; none of them is used for it.
+pub fn list_adapters() -> Vec<AdapterFacts> {
+    real_adapters().into_iter().map(|(_, facts)| facts).collect()
+}
+
+/// Tries the adapter at this position of [`list_adapters`] with a small dispatch and a copy; `None` where the list is
+/// shorter.
+pub fn probe_adapter(at: usize) -> Option<ProbedAdapter> {
+    real_adapters().into_iter().nth(at).map(probe)
+}
+
+/// Every adapter of this machine, in order of preference, each tried as by [`probe_adapter`].
 pub fn adapters() -> Vec<ProbedAdapter> {
-    let probe = |(adapter, facts): (wgpu::Adapter, AdapterFacts)| {
-        let probed =
-            open_adapter(&adapter, facts.clone(), &GpuOptions::default()).and_then(|gpu| gpu.probe());
-        let timestamps = probed.unwrap_or_else(|e| Timestamps::Absent { reason: e.to_string() });
-        ProbedAdapter { facts, timestamps }
-    };
     real_adapters().into_iter().map(probe).collect()
+}
+
+fn probe((adapter, facts): (wgpu::Adapter, AdapterFacts)) -> ProbedAdapter {
+    let probed = open_adapter(&adapter, facts.clone(), &GpuOptions::default()).and_then(|gpu| gpu.probe());
+    let timestamps = probed.unwrap_or_else(|e| Timestamps::Absent { reason: e.to_string() });
+    ProbedAdapter { facts, timestamps }
 }
 
 /// The names of features, as people may look them up.
@@ -163,21 +174,30 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &GpuOptions) -> 
 
 /// Finds what was asked for: `auto`, `none`, a kind, or a part of a name, driver or backend.
 pub(crate) fn find(asked: &str) -> Result<(wgpu::Adapter, AdapterFacts), GpuError> {
-    if asked == "none" {
-        return Err(no_adapter("this run uses no GPU (device `none`)", "run it with --device auto"));
-    }
-    let mut list = if asked == AdapterKind::Noop.as_str() { noop_adapters() } else { real_adapters() };
+    let mut list = match asked {
+        // No driver is even loaded.
+        "none" => Vec::new(),
+        "noop" => noop_adapters(),
+        _ => real_adapters(),
+    };
     let facts: Vec<AdapterFacts> = list.iter().map(|(_, facts)| facts.clone()).collect();
-    choose(&facts, asked).map(|at| list.swap_remove(at))
+    choose_adapter(&facts, asked).map(|at| list.swap_remove(at))
 }
 
 fn no_adapter(reason: impl Into<String>, next: impl Into<String>) -> GpuError {
     GpuError::NoAdapter { reason: reason.into(), next: next.into() }
 }
 
-/// The first in order of preference that fits. Pure, so that every machine can be tested on one.
-fn choose(sorted: &[AdapterFacts], asked: &str) -> Result<usize, GpuError> {
+/// The position of the adapter that [`Gpu::new`] opens for `asked`: of those that fit, the first in order of preference.
+/// Pure, so that every machine can be tested on one.
+///
+/// # Errors
+/// [`GpuError::NoAdapter`] where none fits, or `none` was asked for.
+pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, GpuError> {
     let asked = asked.to_lowercase();
+    if asked == "none" {
+        return Err(no_adapter("this run uses no GPU (device `none`)", "run it with --device auto"));
+    }
     if sorted.is_empty() {
         return Err(no_adapter(
             "Vulkan, Metal and DX12 offer none",
@@ -316,17 +336,29 @@ mod tests {
             ("WARP", 3),
             ("dx12", 3),
         ] {
-            assert_eq!(choose(&machine(), asked), Ok(at), "{asked}");
+            assert_eq!(choose_adapter(&machine(), asked), Ok(at), "{asked}");
         }
     }
 
     #[test]
     fn what_is_not_there_is_an_absence_that_names_what_is() {
-        let error = choose(&machine(), "Radeon").unwrap_err().to_string();
+        let error = choose_adapter(&machine(), "Radeon").unwrap_err().to_string();
         assert!(error.contains("`radeon`") && error.contains("`Intel UHD` (integrated)"), "{error}");
-        let error = choose(&[], "auto").unwrap_err().to_string();
+        let error = choose_adapter(&[], "auto").unwrap_err().to_string();
         assert!(error.contains("mesa-vulkan-drivers"), "{error}");
-        assert!(find("none").unwrap_err().to_string().contains("--device auto"));
+        assert!(choose_adapter(&[], "none").unwrap_err().to_string().contains("--device auto"));
+    }
+
+    #[test]
+    fn what_is_known_of_an_adapter_can_be_handed_on_as_json() {
+        let facts = machine().remove(0);
+        for timestamps in
+            [Timestamps::Work { period_ns: 1.5 }, Timestamps::Absent { reason: "no queries".into() }]
+        {
+            let probed = ProbedAdapter { facts: facts.clone(), timestamps };
+            let json = serde_json::to_string(&probed).unwrap();
+            assert_eq!(serde_json::from_str::<ProbedAdapter>(&json).unwrap(), probed);
+        }
     }
 
     #[test]

@@ -93,7 +93,10 @@ mod spans;
 mod staging;
 pub mod testing;
 
-pub use adapter::{AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, adapters};
+pub use adapter::{
+    AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, adapters, choose_adapter, list_adapters,
+    probe_adapter,
+};
 pub use buffer::{Buffer, Slice};
 pub use chunk::chunks;
 pub use commands::{Commands, Submission};

@@ -53,6 +53,8 @@ pub(crate) fn aslr() -> Option<bool> {
     None
 }
 
+pub(crate) const CAN_LIMIT_MEMORY: bool = false;
+
 pub(crate) fn limit_memory(_child: &Child, _bytes: u64) -> bool {
     false
 }

@@ -13,6 +13,7 @@
 //! | [`MachineCounters::throttle_events`] | `thermal_throttle` in sysfs | - | - | - |
 //! | [`MachineCounters::suspended_ns`] | boot time less monotonic time | continuous less uptime | interrupt time, biased less unbiased | - |
 //! | [`detach_from_terminal`], [`kill_tree`] | process group | process group | console group, process snapshot | process group |
+//! | [`limit_memory`], [`can_limit_memory`] | `prlimit` | - | - | - |
 //! | [`governor`], [`turbo`], [`cpu_frequency_hz`], [`aslr`] | sysfs, procfs | - | - | - |
 
 use std::fmt;
@@ -261,6 +262,13 @@ pub fn detach_from_terminal(command: &mut Command) {
 /// Linux: `prlimit(RLIMIT_DATA)`, which counts private writable mappings. Elsewhere: not supported.
 pub fn limit_memory(child: &Child, bytes: u64) -> bool {
     imp::limit_memory(child, bytes)
+}
+
+/// Does [`limit_memory`] work on this OS?
+///
+/// Linux: yes. Others: no.
+pub fn can_limit_memory() -> bool {
+    imp::CAN_LIMIT_MEMORY
 }
 
 /// Kills a child and everything it started, then waits for the child.

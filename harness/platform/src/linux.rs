@@ -155,6 +155,8 @@ fn read_line(path: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
+pub(crate) const CAN_LIMIT_MEMORY: bool = true;
+
 pub(crate) fn limit_memory(child: &Child, bytes: u64) -> bool {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     #[expect(unsafe_code, reason = "the standard library cannot set a limit of another process")]

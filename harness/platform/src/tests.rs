@@ -340,6 +340,13 @@ fn windows_codes_are_told_from_exceptions() {
 }
 
 #[test]
+fn memory_is_limited_where_that_is_said() {
+    let mut child = role("waits").spawn().expect("spawns");
+    assert_eq!(limit_memory(&child, 1 << 40), can_limit_memory());
+    kill_tree(&mut child).expect("can be killed");
+}
+
+#[test]
 fn directories_can_be_flushed() {
     sync_directory(&std::env::temp_dir()).expect("flushes");
     sync_directory(Path::new("")).expect("the present directory");

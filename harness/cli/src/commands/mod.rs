@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod doctor;
 mod init;
 mod list;
 mod run;
@@ -15,6 +16,7 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::args::{Cli, ColorWhen, Command, GlobalOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit, exit_code};
+use crate::probe;
 use crate::record::schema::run_schema;
 use crate::render::Layout;
 
@@ -29,6 +31,9 @@ pub fn main() -> ExitCode {
     };
     if matches!(cli.command, Command::Worker) {
         return perfharness_contract::serve(perfharness_all::all());
+    }
+    if let Command::Probe { question } = cli.command {
+        return exit_code(if probe::answer(question).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     let terminal = Terminal::new(&cli.global);
     match dispatch(cli, &terminal) {
@@ -46,6 +51,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
+        Command::Doctor(opts) => doctor::doctor(&opts, &config()?, terminal),
         Command::Init => init::init(terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -53,8 +59,8 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
             terminal.print(&String::from_utf8_lossy(&script))
         }
         Command::Schema => terminal.print_json(&run_schema()),
-        // Handled before, because it needs stdout for itself.
-        Command::Worker => Ok(Exit::OK),
+        // Handled before, because they need stdout for themselves.
+        Command::Worker | Command::Probe { .. } => Ok(Exit::OK),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Pattern, Plan, select};
+use crate::probe::listed_adapter;
 use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, replay};
 use crate::record::{
     BenchmarkRecord, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse,
@@ -75,6 +76,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         }
     };
 
+    let machine = machine(&request.device, config, terminal);
     // From here on there is something to keep, so that Ctrl-C ends the run in good order.
     let flag = Arc::clone(&interrupted);
     ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).context("cannot listen to Ctrl-C")?;
@@ -99,12 +101,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         terminal.warn(&format!("{fault}; this run could not have been resumed"));
     }
 
-    let facts = RunFacts {
-        run: info(&header, &plan, ended),
-        source,
-        machine: Machine::read(config.machine.class.as_deref()),
-        samples: None,
-    };
+    let facts = RunFacts { run: info(&header, &plan, ended), source, machine, samples: None };
     let record = write(&path, &plan, &catalog, &state, facts)?;
     match ended {
         Ended::Complete => journal.remove(),
@@ -185,6 +182,17 @@ fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) ->
         header.started
     );
     Err(CommandError::Usage(message))
+}
+
+/// The machine with the adapter that this run uses. A driver that fails is no reason not to measure anything else.
+fn machine(device: &str, config: &Config, terminal: &Terminal) -> Machine {
+    let gpu = listed_adapter(device).unwrap_or_else(|error| {
+        terminal.hint(&format!(
+            "the record names no GPU: the process that lists them {error}; `perfharness doctor` says more"
+        ));
+        None
+    });
+    Machine::read(config.machine.class.as_deref(), gpu.as_ref())
 }
 
 /// Refuses to put a record in the place of something else, before anything is measured for it.

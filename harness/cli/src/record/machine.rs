@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_gpu::{AdapterFacts, AdapterKind};
 use perfharness_platform as platform;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +20,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads the facts; `class` overrides the key.
-    pub fn read(class: Option<&str>) -> Self {
+    /// Reads the facts; `class` overrides the key, and `gpu` is the adapter that the run uses.
+    pub fn read(class: Option<&str>, gpu: Option<&AdapterFacts>) -> Self {
         let kind = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())
             .with_memory(MemoryRefreshKind::nothing().with_ram());
@@ -44,16 +45,39 @@ impl Machine {
         fact("turbo", platform::turbo().map(|on| on.to_string()));
         fact("aslr", platform::aslr().map(|on| on.to_string()));
         fact("cpu-hz", platform::cpu_frequency_hz().map(|hz| hz.to_string()));
+        fact("gpu", gpu.map(|gpu| gpu.name.clone()));
+        fact("gpu-kind", gpu.map(|gpu| gpu.kind.as_str().to_owned()));
+        fact("gpu-backend", gpu.map(|gpu| gpu.backend.clone()));
+        fact("gpu-driver", gpu.map(|gpu| gpu.driver.clone()));
         let key = class.map_or_else(|| computed_class(&facts), slug);
         Self { class: key, class_is_set: class.is_some(), facts }
     }
 }
 
-/// OS, architecture, processor and cores. Kernel, driver and clock settings are facts beside the key: they change
-/// without the machine becoming another one.
+/// OS, architecture, processor, cores and the GPU that is used. A software adapter is no GPU: it computes on the
+/// processor, and whether it is installed changes nothing for what does without it. Kernel, driver and clock settings are facts beside the
+/// key: they change without the machine becoming another one.
 fn computed_class(facts: &BTreeMap<String, String>) -> String {
     let part = |key: &str| facts.get(key).map_or("unknown", String::as_str);
-    slug(&format!("{} {} {} {}c", part("os"), part("arch"), part("cpu"), part("logical-cores")))
+    let is_software = part("gpu-kind") == AdapterKind::Software.as_str();
+    let gpu =
+        facts.get("gpu").filter(|_| !is_software).map(|name| without_parentheses(name)).unwrap_or_default();
+    slug(&format!("{} {} {} {}c {gpu}", part("os"), part("arch"), part("cpu"), part("logical-cores")))
+}
+
+/// Some drivers add to a name what an update changes, such as `AMD Radeon Pro (RADV NAVI21)`.
+fn without_parentheses(name: &str) -> String {
+    let mut depth = 0_u32;
+    let outside = |c: &char| {
+        let was = depth;
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        was == 0 && depth == 0
+    };
+    name.chars().filter(outside).collect()
 }
 
 /// Lower-case letters, digits and single dashes: a key is a file name, too.
@@ -88,9 +112,44 @@ mod tests {
     }
 
     #[test]
+    fn the_class_has_the_name_of_the_gpu_without_what_an_update_changes() {
+        let class = |name: &str, kind: &str, driver: &str| {
+            let facts = [("gpu", name), ("gpu-kind", kind), ("gpu-driver", driver)];
+            computed_class(&facts.map(|(k, v)| (k.to_owned(), v.to_owned())).into())
+        };
+        let nvidia = class("NVIDIA H200", "discrete", "550");
+        assert_eq!(nvidia, "unknown-unknown-unknown-unknownc-nvidia-h200");
+        assert_eq!(nvidia, class("NVIDIA H200", "discrete", "570"));
+        assert_eq!(
+            class("AMD Radeon (RADV (NAVI21)) Pro)", "discrete", "1"),
+            "unknown-unknown-unknown-unknownc-amd-radeon-pro"
+        );
+        assert_eq!(
+            class("llvmpipe (LLVM 15.0.6, 256 bits)", "software", "Mesa 22"),
+            computed_class(&BTreeMap::new()),
+        );
+    }
+
+    #[test]
+    fn the_facts_name_the_adapter_and_its_driver() {
+        let gpu: AdapterFacts = serde_json::from_value(serde_json::json!({
+            "name": "NVIDIA H200", "kind": "discrete", "backend": "vulkan", "driver": "NVIDIA 550.1", "features": [],
+            "max_buffer_bytes": 1, "max_binding_bytes": 1, "binding_alignment": 1, "max_workgroups": 1,
+            "max_invocations": 1, "workgroup_bytes": 1,
+        }))
+        .unwrap();
+        let machine = Machine::read(None, Some(&gpu));
+        let facts = ["gpu", "gpu-kind", "gpu-backend", "gpu-driver"].map(|key| machine.facts[key].as_str());
+        assert_eq!(facts, ["NVIDIA H200", "discrete", "vulkan", "NVIDIA 550.1"]);
+        assert!(machine.class.ends_with("-nvidia-h200"), "{}", machine.class);
+        let without = Machine::read(None, None);
+        assert!(without.facts.keys().all(|key| !key.starts_with("gpu")), "{without:?}");
+    }
+
+    #[test]
     fn a_class_that_the_user_sets_is_kept() {
-        let machine = Machine::read(Some("CI Runner #3"));
+        let machine = Machine::read(Some("CI Runner #3"), None);
         assert_eq!((machine.class.as_str(), machine.class_is_set), ("ci-runner-3", true));
-        assert!(!Machine::read(None).class.is_empty());
+        assert!(!Machine::read(None, None).class.is_empty());
     }
 }

@@ -56,7 +56,7 @@ fn bold(text: impl ToString) -> Cell {
     Cell::new(text).add_attribute(Attribute::Bold)
 }
 
-fn heading(text: &str) -> String {
+pub(super) fn heading(text: &str) -> String {
     let style = anstyle::Style::new().bold();
     format!("{style}{text}{style:#}\n")
 }
@@ -468,7 +468,7 @@ fn trimmed(table: &Table) -> String {
 }
 
 /// Breaks a text into lines that leave `indent` columns free; lines after the first are indented by two.
-fn wrap(text: &str, width: u16, indent: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: u16, indent: usize) -> Vec<String> {
     let room = (width as usize).saturating_sub(indent).max(20);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

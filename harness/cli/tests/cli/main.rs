@@ -6,6 +6,8 @@ mod arguments;
 #[cfg(test)]
 mod counts;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod fixture;
 #[cfg(test)]
 mod interruption;

@@ -188,3 +188,11 @@ fn the_record_says_how_it_was_made() {
     assert_eq!(arguments[..3], ["run", "--output", "run.json"]);
     assert!(line.split(' ').all(|word| arguments.contains(&word)), "{arguments:?}");
 }
+
+#[test]
+fn a_run_without_a_gpu_names_none() {
+    let harness = Harness::new();
+    harness.measure("spin/short/a --launches 1 --device none").worker("good").done().code(0);
+    let facts = harness.record().machine.facts;
+    assert!(facts.keys().all(|key| !key.starts_with("gpu")), "{facts:?}");
+}

@@ -1,0 +1,293 @@
+//! What follows from the facts. Pure, so that every machine can be tested on one.
+
+use perfharness_gpu::{AdapterKind, Timestamps};
+use serde::{Deserialize, Serialize};
+
+use super::{AdapterReport, Conditions, Facts};
+use crate::measure::MIN_CLOCK_STEPS;
+use crate::probe::{Nvidia, NvidiaDevice, executes_nothing};
+use crate::record::SourceState;
+use crate::render::units;
+
+/// Load for each core above which other programs are likely to run on the core of a worker. Half of the cores are then
+/// taken, and a comparison needs two for itself: one for the harness, one for the worker.
+const BUSY: f64 = 0.5;
+/// The binding limit that the WebGPU standard guarantees.
+const USUAL_BINDING_BYTES: u64 = 128 << 20;
+/// A clock that steps further than this makes samples longer than they would be without it.
+const COARSE_CLOCK_NS: u64 = 1_000;
+/// Below this share of memory left, systems begin to swap.
+const LITTLE_MEMORY: f64 = 0.1;
+
+/// How grave a finding is. The order is that of gravity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// It spoils figures, or keeps something from being measured that this machine might measure.
+    Warning,
+    /// It is worth knowing.
+    Note,
+    /// It is as it should be.
+    Ok,
+}
+
+/// One thing that follows from the facts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How grave it is.
+    pub severity: Severity,
+    /// What is the matter.
+    pub what: String,
+    /// Why it matters.
+    pub why: String,
+    /// What can be done about it; absent where nothing needs to be.
+    pub next: Option<String>,
+}
+
+impl Finding {
+    fn warning(what: impl Into<String>, why: &str, next: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, what: what.into(), why: why.into(), next: Some(next.into()) }
+    }
+
+    fn note(what: impl Into<String>, why: &str, next: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::warning(what, why, next) }
+    }
+
+    fn ok(what: impl Into<String>, why: &str) -> Self {
+        Self { severity: Severity::Ok, what: what.into(), why: why.into(), next: None }
+    }
+}
+
+/// What follows from the facts, the gravest first.
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all = Vec::new();
+    adapters(facts, &mut all);
+    nvidia(facts, &mut all);
+    processor(&facts.conditions, &mut all);
+    memory(&facts.conditions, &mut all);
+    places(facts, &mut all);
+    all.sort_by_key(|finding| finding.severity);
+    all
+}
+
+const SKIPPED: &str = "workloads that need a GPU are skipped";
+
+fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
+    let gpu = &facts.gpu;
+    if let Some(fault) = &gpu.fault {
+        all.push(Finding::warning(
+            format!("a GPU driver failed while its adapters were listed: it {fault}"),
+            "every driver is loaded to find the adapters, so workloads that need a GPU fail in the same way",
+            "update or remove the driver; with the Vulkan loader, VK_DRIVER_FILES=<file of one driver> tells which it is",
+        ));
+    }
+    for adapter in &gpu.adapters {
+        if let Some(fault) = &adapter.fault {
+            all.push(Finding::warning(
+                format!("the driver of {} failed while it was probed: it {fault}", adapter.facts.name),
+                "workloads that use this adapter are likely to fail in the same way",
+                "update the driver, or choose another adapter with --device",
+            ));
+        }
+    }
+    if executes_nothing(&gpu.asked) {
+        let what = format!("runs with --device {} use no GPU", gpu.asked);
+        all.push(Finding::note(what, SKIPPED, "leave --device out, or name an adapter with it"));
+        return;
+    }
+    match gpu.chosen_adapter() {
+        Some(chosen) => chosen_adapter(facts, chosen, all),
+        None if gpu.fault.is_some() => {}
+        None if gpu.adapters.is_empty() => {
+            let next = match machine_os(facts) {
+                "windows" => {
+                    "install the driver of the GPU; without a GPU, Windows brings the software adapter WARP"
+                }
+                "macos" => "run on a machine whose GPU has Metal",
+                _ => {
+                    "install the Vulkan driver of the GPU (`vulkaninfo --summary` lists what is found), or the software \
+                     adapter lavapipe for counts alone (package mesa-vulkan-drivers)"
+                }
+            };
+            all.push(Finding::warning("there is no GPU adapter", SKIPPED, next));
+        }
+        None => {
+            let names: Vec<String> = gpu
+                .adapters
+                .iter()
+                .map(|a| format!("{} ({})", a.facts.name, a.facts.kind.as_str()))
+                .collect();
+            let what = format!("no adapter is meant by --device {}", gpu.asked);
+            let next =
+                format!("leave --device out, or give a part of one of these names: {}", names.join(", "));
+            all.push(Finding::warning(what, SKIPPED, next));
+        }
+    }
+}
+
+/// What is to be said of the adapter that a run uses.
+fn chosen_adapter(facts: &Facts, chosen: &AdapterReport, all: &mut Vec<Finding>) {
+    let name = &chosen.facts.name;
+    let works = chosen.timestamps_work();
+    if chosen.facts.kind == AdapterKind::Software {
+        let why = "its times say nothing of a GPU; counts, such as submits and copied bytes, are right";
+        let others = facts.gpu.adapters.iter().any(|a| a.facts.kind != AdapterKind::Software);
+        all.push(if others {
+            let what = format!("--device {} means {name}, which computes on the CPU", facts.gpu.asked);
+            Finding::note(what, why, "leave --device out to use the GPU")
+        } else {
+            let what = format!("the only GPU adapter is {name}, which computes on the CPU");
+            Finding::warning(
+                what,
+                why,
+                "for times, run on a machine with a GPU, or install the driver of this one's",
+            )
+        });
+    } else if works {
+        all.push(Finding::ok(
+            format!("GPU workloads run on {name}"),
+            "its timestamps work, so that device time and copies are measured",
+        ));
+    }
+    if let (Timestamps::Absent { reason }, None) = (&chosen.timestamps, &chosen.fault) {
+        all.push(Finding::note(
+            format!("device time cannot be measured on {name}: {reason}"),
+            "gpu-busy and the times of copies are absent; wall time, counts and memory are there",
+            "update the driver, or choose another adapter with --device",
+        ));
+    }
+    if chosen.facts.max_binding_bytes < USUAL_BINDING_BYTES {
+        all.push(Finding::note(
+            format!("{name} binds at most {} at a time", units::bytes(chosen.facts.max_binding_bytes as f64)),
+            "workloads with larger buffers cut them up, or are skipped",
+            "update the driver, or choose another adapter with --device",
+        ));
+    }
+}
+
+fn nvidia(facts: &Facts, all: &mut Vec<Finding>) {
+    let of_nvidia = |adapter: &AdapterReport| {
+        let facts = &adapter.facts;
+        format!("{} {}", facts.name, facts.driver).to_lowercase().contains("nvidia")
+    };
+    let seen = facts.gpu.adapters.iter().any(of_nvidia);
+    match &facts.nvidia {
+        Nvidia::Absent { absent } if seen => all.push(Finding::note(
+            format!("nothing is known of other processes on the NVIDIA GPU: {absent}"),
+            "what else runs on the GPU makes times vary, and goes unseen",
+            "install NVIDIA's management library, libnvidia-ml (nvml.dll on Windows), which comes with its driver",
+        )),
+        Nvidia::Absent { .. } => {}
+        Nvidia::Present { devices, .. } => {
+            if let (Some(device), false, None) = (devices.first(), seen, &facts.gpu.fault) {
+                all.push(Finding::warning(
+                    format!("NVIDIA's driver knows {}, but it is not among the adapters", device.name),
+                    "workloads cannot use it",
+                    "install the part of the driver for Vulkan; in a container, NVIDIA_DRIVER_CAPABILITIES must hold \
+                     `graphics`",
+                ));
+            }
+            all.extend(devices.iter().filter_map(busy));
+        }
+    }
+}
+
+/// Whether other processes use a GPU.
+fn busy(device: &NvidiaDevice) -> Option<Finding> {
+    let processes = device.processes.as_ref().filter(|all| !all.is_empty())?;
+    let shown = processes.iter().map(|process| {
+        let name = process.name.as_deref().unwrap_or("unnamed");
+        let memory = process.memory_bytes.map(|bytes| format!(" with {}", units::bytes(bytes as f64)));
+        format!("{name} (process {}){}", process.pid, memory.unwrap_or_default())
+    });
+    let shown: Vec<String> = shown.collect();
+    Some(Finding::warning(
+        format!("other processes use {}: {}", device.name, shown.join(", ")),
+        "they share its time and memory: times vary, and what is free for workloads is less",
+        "end them or wait for them before measuring on this GPU",
+    ))
+}
+
+fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
+    if let Some(governor) = conditions.governor.as_deref().filter(|governor| *governor != "performance") {
+        all.push(Finding::warning(
+            format!("the frequency governor is `{governor}`"),
+            "the clock of the CPU follows the load, so that times depend on what ran before",
+            "sudo cpupower frequency-set -g performance",
+        ));
+    }
+    if conditions.turbo == Some(true) {
+        all.push(Finding::note(
+            "turbo is on: CPUs may run above their base frequency",
+            "absolute times follow heat and neighbours; comparisons hold, because their sides are measured in turns",
+            "for steady absolute times switch it off, in the firmware or in /sys/devices/system/cpu (intel_pstate/no_turbo \
+             or cpufreq/boost)",
+        ));
+    }
+    if let (Some(load), Some(cores)) = (conditions.load_average, conditions.logical_cores) {
+        let each = load / cores.max(1) as f64;
+        if each > BUSY {
+            all.push(Finding::warning(
+                format!(
+                    "the machine is busy: a load of {} on {}",
+                    units::digits(load),
+                    units::counted(cores, "logical core")
+                ),
+                "intervals get wider, and runs take longer to decide",
+                "close other programs, or wait until they are done",
+            ));
+        }
+    }
+    if conditions.clock_resolution_ns > COARSE_CLOCK_NS {
+        let step = conditions.clock_resolution_ns as f64;
+        all.push(Finding::warning(
+            format!("the clock is coarse: it steps by {}", units::duration(step)),
+            "a sample lasts a thousand steps at least, so that short iterations are measured in fewer samples",
+            format!(
+                "samples last {} or more here; on Linux, /sys/devices/system/clocksource/clocksource0 tells and sets \
+                 the source of the clock",
+                units::duration(step * MIN_CLOCK_STEPS as f64)
+            ),
+        ));
+    }
+}
+
+fn memory(conditions: &Conditions, all: &mut Vec<Finding>) {
+    if let (Some(total), Some(available)) = (conditions.memory_total_bytes, conditions.memory_available_bytes)
+        && (available as f64) < LITTLE_MEMORY * total as f64
+    {
+        all.push(Finding::warning(
+            format!("only {} of memory are available", units::bytes(available as f64)),
+            "workers are swapped out or run out of memory, and large cases fail",
+            "close other programs",
+        ));
+    }
+    if !conditions.memory_limit_enforced {
+        all.push(Finding::note(
+            "this system does not enforce memory limits",
+            "a worker that passes its limit is ended from outside, a little later and without a last word of its own",
+            "nothing, unless memory is short: then leave room with --memory-limit",
+        ));
+    }
+}
+
+fn places(facts: &Facts, all: &mut Vec<Finding>) {
+    if let SourceState::Absent { absent } = &facts.source {
+        all.push(Finding::note(
+            format!("records name no commit: {absent}"),
+            "what was measured cannot be found again from the record",
+            "run in the git repository of what you measure, with git installed",
+        ));
+    }
+    if let Some(fault) = &facts.records.fault {
+        all.push(Finding::warning(
+            format!("nothing can be written to {}/: {fault}", facts.records.folder),
+            "a run writes its record there, and ends at once where it cannot",
+            "run in another folder, or name a place with --output",
+        ));
+    }
+}
+
+fn machine_os(facts: &Facts) -> &str {
+    facts.machine.facts.get("os").map_or("", String::as_str)
+}

@@ -1,0 +1,97 @@
+//! Looking at the machine.
+
+use std::path::Path;
+
+use perfharness_gpu::{AdapterFacts, Timestamps, choose_adapter};
+use perfharness_platform::{self as platform, clock};
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+
+use super::{AdapterReport, Conditions, Facts, GpuReport, RecordPlace};
+use crate::plain_text::plain;
+use crate::probe::{self, ProbeError, Tried};
+use crate::record::{Machine, SourceState};
+
+/// The folder that records are written below.
+const REPORTS: &str = "reports";
+
+impl Facts {
+    /// Looks at this machine, for runs with this `--device` and this machine class.
+    pub fn gather(device: &str, class: Option<&str>) -> Self {
+        // The load first: asking drivers makes some.
+        let conditions = Conditions::now();
+        let gpu = GpuReport::new(device, probe::probed_adapters());
+        Self {
+            machine: Machine::read(class, gpu.chosen_adapter().map(|adapter| &adapter.facts)),
+            conditions,
+            nvidia: probe::nvidia(),
+            source: SourceState::read(),
+            records: RecordPlace::read(),
+            gpu,
+        }
+    }
+}
+
+impl Conditions {
+    fn now() -> Self {
+        let kind = RefreshKind::nothing()
+            .with_cpu(CpuRefreshKind::nothing())
+            .with_memory(MemoryRefreshKind::nothing().with_ram());
+        let system = System::new_with_specifics(kind).ok();
+        // A system that tells nothing tells 0.
+        let told = |figure: fn(&System) -> u64| system.as_ref().map(figure).filter(|n| *n > 0);
+        Self {
+            clock_resolution_ns: clock::resolution_ns(),
+            logical_cores: told(|system| system.cpus().len() as u64).map(|cores| cores as usize),
+            physical_cores: System::physical_core_count().ok(),
+            load_average: System::load_average().ok().map(|load| load.one),
+            governor: platform::governor(),
+            turbo: platform::turbo(),
+            aslr: platform::aslr(),
+            cpu_hz: platform::cpu_frequency_hz(),
+            memory_total_bytes: told(System::total_memory),
+            memory_available_bytes: told(System::available_memory),
+            memory_limit_enforced: platform::can_limit_memory(),
+        }
+    }
+}
+
+impl GpuReport {
+    fn new(asked: &str, tried: Result<Vec<Tried>, ProbeError>) -> Self {
+        let (tried, fault) = match tried {
+            Ok(tried) => (tried, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let adapters: Vec<AdapterReport> = tried.into_iter().map(AdapterReport::from).collect();
+        let facts: Vec<AdapterFacts> = adapters.iter().map(|adapter| adapter.facts.clone()).collect();
+        let (chosen, not_chosen) = match choose_adapter(&facts, asked) {
+            Ok(at) => (Some(at), None),
+            Err(_) if asked == "noop" => (None, Some("the device `noop` executes nothing".into())),
+            Err(_) if fault.is_some() => (None, Some("the adapters could not be listed".into())),
+            Err(error) => (None, Some(plain(&error.to_string()))),
+        };
+        Self { asked: plain(asked), chosen, not_chosen, adapters, fault }
+    }
+}
+
+impl From<Tried> for AdapterReport {
+    fn from((facts, tried): Tried) -> Self {
+        match tried {
+            Ok(timestamps) => Self { facts, timestamps, fault: None },
+            Err(error) => Self {
+                facts,
+                timestamps: Timestamps::Absent { reason: "the driver gave no answer".into() },
+                fault: Some(error.to_string()),
+            },
+        }
+    }
+}
+
+impl RecordPlace {
+    fn read() -> Self {
+        let reports = Path::new(REPORTS);
+        // Where the folder is not there yet, it has to be made here.
+        let folder = if reports.exists() { reports } else { Path::new(".") };
+        let fault = tempfile::tempfile_in(folder).err().map(|error| error.to_string());
+        Self { folder: REPORTS.into(), fault }
+    }
+}

@@ -1,0 +1,10 @@
+//! What this machine can measure and what not: facts are gathered, and findings follow from them.
+
+mod facts;
+mod findings;
+mod gather;
+#[cfg(test)]
+mod tests;
+
+pub use facts::{AdapterReport, Conditions, Diagnosis, FORMAT_VERSION, Facts, GpuReport, RecordPlace};
+pub use findings::{Finding, Severity, findings};

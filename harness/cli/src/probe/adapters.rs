@@ -1,0 +1,58 @@
+//! The adapters of this machine, as this program asks for them.
+
+use std::time::Duration;
+
+use perfharness_gpu::{AdapterFacts, ProbedAdapter, Timestamps, choose_adapter};
+
+use super::{ProbeError, ask, question};
+
+/// How long drivers may take when somebody waits for what they say.
+const PROBE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long they may take to list their adapters before a run, which does not depend on it.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Lists the adapters, in order of preference, without using any.
+fn list(patience: Duration) -> Result<Vec<AdapterFacts>, ProbeError> {
+    ask(question(&["adapters"])?, patience)
+}
+
+/// An adapter, and whether its timestamps work or why that could not be found out.
+pub type Tried = (AdapterFacts, Result<Timestamps, ProbeError>);
+
+/// Lists the adapters and tries each in a process of its own.
+///
+/// # Errors
+/// Where they could not even be listed.
+pub fn probed_adapters() -> Result<Vec<Tried>, ProbeError> {
+    let listed = list(PROBE_PATIENCE)?;
+    let tried = listed.into_iter().enumerate().map(|(at, facts)| {
+        let timestamps = probed(at, &facts);
+        (facts, timestamps)
+    });
+    Ok(tried.collect())
+}
+
+fn probed(at: usize, facts: &AdapterFacts) -> Result<Timestamps, ProbeError> {
+    let answer: Option<ProbedAdapter> = ask(question(&["adapter", &at.to_string()])?, PROBE_PATIENCE)?;
+    match answer {
+        Some(probed) if probed.facts == *facts => Ok(probed.timestamps),
+        Some(_) | None => Err(ProbeError::Garbage("the adapters changed while they were probed".into())),
+    }
+}
+
+/// What is known of the adapter that a run with this `--device` uses; `None` where it uses none.
+///
+/// # Errors
+/// Where the adapters could not be listed.
+pub fn listed_adapter(device: &str) -> Result<Option<AdapterFacts>, ProbeError> {
+    if executes_nothing(device) {
+        return Ok(None);
+    }
+    let mut listed = list(LIST_PATIENCE)?;
+    Ok(choose_adapter(&listed, device).ok().map(|at| listed.swap_remove(at)))
+}
+
+/// Whether this `--device` is one of the two that stand for no GPU at all.
+pub fn executes_nothing(device: &str) -> bool {
+    matches!(device, "none" | "noop")
+}

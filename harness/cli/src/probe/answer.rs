@@ -1,0 +1,36 @@
+//! The side of the process that is asked.
+
+use std::io::Write as _;
+use std::thread;
+
+use perfharness_gpu::{list_adapters, probe_adapter};
+use perfharness_platform::take_stdout;
+
+use super::nvidia;
+use crate::args::Question;
+
+/// Ends this process, whatever a driver does with it, once nobody holds the other end of its standard input: a hanging
+/// one must not outlive the program that asked and was stopped.
+fn end_with_asker() {
+    thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        // What drivers have registered for an orderly end may hang as well.
+        std::process::abort();
+    });
+}
+
+/// Writes the answer to the real standard output, as one line of JSON. What drivers print goes to standard error.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn answer(question: Question) -> std::io::Result<()> {
+    let mut out = take_stdout()?;
+    end_with_asker();
+    let mut line = match question {
+        Question::Adapters => serde_json::to_string(&list_adapters()),
+        Question::Adapter { at } => serde_json::to_string(&probe_adapter(at)),
+        Question::Nvidia => serde_json::to_string(&nvidia::read()),
+    }?;
+    line.push('\n');
+    out.write_all(line.as_bytes())
+}
