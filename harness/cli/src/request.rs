@@ -47,7 +47,7 @@ impl RunRequest {
         // A fixed number of launches is meant: without a budget of the user's own it is not cut short.
         let effort_budget = match self.launches {
             Some(_) => NO_BUDGET,
-            None => Design::budget_per_case(self.effort) * cases,
+            None => Design::budget(self.effort, cases),
         };
         Plan {
             seed: self.seed,

@@ -44,13 +44,15 @@ impl Design {
         Self { looks, half_width, confidence: 0.99, sample_ns }
     }
 
-    /// Time that an effort gives each case.
-    pub fn budget_per_case(effort: Effort) -> Duration {
-        Duration::from_secs(match effort {
-            Effort::Quick => 12,
-            Effort::Standard => 150,
-            Effort::Thorough => 900,
-        })
+    /// Time that an effort gives a run of so many cases: so much for each, but no more in all than somebody who chose
+    /// the effort wants to wait. Cases that need less leave it to the others.
+    pub fn budget(effort: Effort, cases: u32) -> Duration {
+        let (each, at_most) = match effort {
+            Effort::Quick => (Duration::from_secs(12), Duration::from_secs(80)),
+            Effort::Standard => (Duration::from_secs(150), Duration::from_secs(570)),
+            Effort::Thorough => (Duration::from_mins(15), Duration::MAX),
+        };
+        (each * cases).min(at_most)
     }
 
     /// The looks.
@@ -73,5 +75,19 @@ impl Design {
         let at_look = looks.alpha_at(launches, self.alpha());
         let alpha = at_look.or_else(|| looks.alpha_left(launches, self.alpha()));
         1.0 - alpha.unwrap_or(self.alpha())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_many_cases_takes_no_longer_than_its_effort_promises() {
+        let seconds = |effort, cases| Design::budget(effort, cases).as_secs();
+        assert_eq!((seconds(Effort::Quick, 2), seconds(Effort::Quick, 50)), (24, 80));
+        assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 570));
+        assert_eq!(seconds(Effort::Thorough, 50), 45_000);
+        assert_eq!(seconds(Effort::Quick, 0), 0);
     }
 }
