@@ -54,6 +54,11 @@ pub fn render_list(catalog: &Catalog) -> String {
         }
         for claim in &workload.claims {
             let _ = writeln!(text, "  claim    “{}” ({})", claim.statement, claim.source);
+            let _ = writeln!(
+                text,
+                "           by {}, {} against {}",
+                claim.metric, claim.candidate, claim.reference
+            );
         }
     }
     for worker in catalog.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {

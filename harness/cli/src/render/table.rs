@@ -297,6 +297,8 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
         return String::new();
     }
     let mut text = heading("claims");
+    // Claims of several cases share a note, which is read once.
+    let mut noted: Vec<&str> = Vec::new();
     for claim in &record.claims {
         let Some(workload) = record.workloads.iter().find(|w| w.id == claim.workload) else { continue };
         let Some(definition) = workload.claims.iter().find(|c| c.id == claim.claim) else { continue };
@@ -319,7 +321,8 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
         let detail = claim_detail(claim, record, workload);
         let body = wrap(&format!("{word}{detail}"), layout.width, 6).join("\n    ");
         let _ = writeln!(text, "    {style}{word}{style:#}{}", body.strip_prefix(word).unwrap_or(&body));
-        if let Some(note) = &definition.note {
+        if let Some(note) = definition.note.as_deref().filter(|note| !noted.contains(note)) {
+            noted.push(note);
             for line in wrap(note, layout.width, 6) {
                 let _ = writeln!(text, "    {line}");
             }
