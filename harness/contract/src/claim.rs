@@ -64,6 +64,9 @@ pub struct ClaimDef {
     /// Cases that the statement is about; all where empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<Name>,
+    /// It is about the time of a GPU, which a software adapter cannot decide.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_gpu: bool,
     /// What must be known to read the result rightly, e.g. that bytes grow while calls shrink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -84,6 +87,7 @@ impl ClaimDef {
             candidate: Name::literal("documented"),
             promise,
             cases: Vec::new(),
+            on_gpu: false,
             note: None,
         }
     }
@@ -103,6 +107,13 @@ impl ClaimDef {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
+        self
+    }
+
+    /// Says that it is about the time of a GPU: where the GPU is a software adapter it is not measurable.
+    #[must_use]
+    pub fn on_gpu(mut self) -> Self {
+        self.on_gpu = true;
         self
     }
 

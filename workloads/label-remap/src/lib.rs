@@ -96,6 +96,7 @@ fn claims() -> Vec<ClaimDef> {
             },
         )
         .cases(&[SOURCE_CASE])
+        .on_gpu()
         .note(
             "Of 64 labels with 3 classes, the program's own size. An iteration is the remapping of one batch, \
              without the rest of the step, whose work the read-back would also have waited for.",
@@ -108,6 +109,7 @@ fn claims() -> Vec<ClaimDef> {
             Promise::Saving { at_least: 60.0 * SECONDS, at_most: Some(115.0 * SECONDS), iterations: EPOCH },
         )
         .cases(&[SOURCE_CASE])
+        .on_gpu()
         .note("The saving of one batch, 5000 times."),
         ClaimDef::new(
             "gpu-side-only",

@@ -18,8 +18,7 @@ const SECOND: f64 = 1e9;
 const LAZY: &str = "000, 2";
 const DEFERRED: &str = "000, 3";
 
-const COST: &str = "What a sync costs is the device's own, and a software adapter's takes microseconds; how many of \
-                    them are saved is the claim on syncs.";
+const COST: &str = "What a sync costs is the device's own; how many of them are saved is the claim on syncs.";
 const BOTH: &str = "Sections 2 and 3 describe two halves of one change: section 2 keeps the scalars on the device, \
                     and section 3 reads them for display, here at every 50th step.";
 const STILL_SIX: &str = "The source's program still reads at every step after the change: three scalars for running \
@@ -48,11 +47,14 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             saving(15.0 * MS, Some(30.0 * MS), STEP),
         )
+        .on_gpu()
         .note(COST),
         claim("lazy-metrics", LAZY, an_epoch, standard::WALL_TIME, saving(40.0 * SECOND, None, EPOCH))
+            .on_gpu()
             .note(format!("{arithmetic} {COST}")),
         claim("lazy-metrics-as-shipped", LAZY, an_epoch, standard::WALL_TIME, saving(40.0 * SECOND, None, EPOCH))
             .between(SLOW, SHIPPED)
+            .on_gpu()
             .note(STILL_SIX),
         claim(
             "deferred-extraction",
@@ -61,6 +63,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             saving(5.0 * SECOND, Some(8.0 * SECOND), EPOCH),
         )
+        .on_gpu()
         .note(format!("{BOTH} {COST}")),
         claim(
             "minutes-saved",

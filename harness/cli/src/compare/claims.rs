@@ -5,10 +5,11 @@ use perfharness_verdict::{
     ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, Measured, judge_at_least,
 };
 
-use crate::record::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, ComparisonRecord};
+use crate::record::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, ComparisonRecord, Machine};
 
 /// Judges every claim of the workloads, once for each case that was run and that it is about.
 pub fn judge_claims(
+    machine: &Machine,
     workloads: &[WorkloadDef],
     cases: &[CaseRecord],
     benchmarks: &[BenchmarkRecord],
@@ -26,7 +27,10 @@ pub fn judge_claims(
                 case.workload == workload.id && (claim.cases.is_empty() || claim.cases.contains(&case.case))
             };
             for case in cases.iter().filter(about) {
-                let judged = judge(workload, &case.case, claim, benchmarks, comparisons);
+                let mut judged = judge(workload, &case.case, claim, benchmarks, comparisons);
+                if let Some(adapter) = machine.software_adapter().filter(|_| claim.on_gpu) {
+                    judged.withdraw(format!("a statement about a GPU, and {adapter} computes on the CPU"));
+                }
                 records.push(record(workload, Some(&case.case), claim, judged));
             }
         }
@@ -49,6 +53,14 @@ impl Judged {
             interval: None,
             status: ClaimStatus::NotMeasurable,
             reason: Some(reason.into()),
+        }
+    }
+
+    /// Keeps the figures but draws no conclusion, unless there was none to draw anyway.
+    fn withdraw(&mut self, reason: String) {
+        if self.status != ClaimStatus::NotMeasurable {
+            self.status = ClaimStatus::NotMeasurable;
+            self.reason = Some(reason);
         }
     }
 }
@@ -207,6 +219,20 @@ mod tests {
     fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
         let found = Reach { before: [before; 2], promise }.of(before, after).unwrap();
         (found.promised, found.value)
+    }
+
+    #[test]
+    fn what_is_withdrawn_keeps_its_figures_and_an_earlier_reason() {
+        let judged = |status, reason: Option<&str>| {
+            let reason = reason.map(str::to_owned);
+            let mut judged = Judged { measured: Some(2.0), interval: None, status, reason };
+            judged.withdraw("no GPU".into());
+            (judged.measured, judged.status, judged.reason.unwrap())
+        };
+        let not_measurable = |reason: &str| (Some(2.0), ClaimStatus::NotMeasurable, reason.to_owned());
+        assert_eq!(judged(ClaimStatus::Met, None), not_measurable("no GPU"));
+        assert_eq!(judged(ClaimStatus::NotMet, None), not_measurable("no GPU"));
+        assert_eq!(judged(ClaimStatus::NotMeasurable, Some("skipped")), not_measurable("skipped"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         .filter(|d| plan.cases.iter().any(|c| c.workload == d.id))
         .cloned()
         .collect();
-    let claims = judge_claims(&measured, &cases, &benchmarks, &comparisons);
+    let claims = judge_claims(&facts.machine, &measured, &cases, &benchmarks, &comparisons);
     let workers =
         catalog.workers.iter().map(|w| WorkerRecord::new(&w.command, w.digest.clone(), w.outcome.clone()));
     RunRecord {

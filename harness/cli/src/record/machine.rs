@@ -52,6 +52,13 @@ impl Machine {
         let key = class.map_or_else(|| computed_class(&facts), slug);
         Self { class: key, class_is_set: class.is_some(), facts }
     }
+
+    /// The name of the adapter that the run uses, where it is a software adapter.
+    pub fn software_adapter(&self) -> Option<&str> {
+        let is_software =
+            self.facts.get("gpu-kind").is_some_and(|kind| kind == AdapterKind::Software.as_str());
+        self.facts.get("gpu").filter(|_| is_software).map(String::as_str)
+    }
 }
 
 /// OS, architecture, processor, cores and the GPU that is used. A software adapter is no GPU: it computes on the
@@ -142,6 +149,9 @@ mod tests {
         let facts = ["gpu", "gpu-kind", "gpu-backend", "gpu-driver"].map(|key| machine.facts[key].as_str());
         assert_eq!(facts, ["NVIDIA H200", "discrete", "vulkan", "NVIDIA 550.1"]);
         assert!(machine.class.ends_with("-nvidia-h200"), "{}", machine.class);
+        assert_eq!(machine.software_adapter(), None);
+        let gpu = AdapterFacts { name: "llvmpipe".into(), kind: AdapterKind::Software, ..gpu };
+        assert_eq!(Machine::read(None, Some(&gpu)).software_adapter(), Some("llvmpipe"));
         let without = Machine::read(None, None);
         assert!(without.facts.keys().all(|key| !key.starts_with("gpu")), "{without:?}");
     }

@@ -347,6 +347,7 @@ fn claim_detail(claim: &ClaimRecord, record: &RunRecord, workload: &WorkloadDef)
     let mut detail = String::new();
     if let Some(measured) = claim.measured {
         let what = match (&claim.promise, metric.map(MetricDef::label)) {
+            (Promise::Reduction { .. }, Some(label)) if unit == "count" => format!("fewer {label}"),
             (Promise::Reduction { .. }, Some(label)) => format!("less {label}"),
             (Promise::Saving { .. }, Some(label)) => format!("{label} saved"),
             (_, Some(label)) => format!("in {label}"),
