@@ -68,7 +68,9 @@ impl CommandError {
             | Self::Record(
                 RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. },
             )
-            | Self::Journal(JournalError::Missing { .. } | JournalError::Unusable { .. }) => Exit::USAGE,
+            | Self::Journal(
+                JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
+            ) => Exit::USAGE,
             Self::Workers(_) => Exit::BENCHMARK_FAILED,
             Self::Record(RecordError::Write { .. })
             | Self::Journal(JournalError::Io { .. })

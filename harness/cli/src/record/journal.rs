@@ -1,6 +1,6 @@
 //! The write-ahead file of a run: a header, then one event a line. What is in it survives the harness.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -52,6 +52,15 @@ pub enum JournalError {
         /// What the system says.
         source: io::Error,
     },
+    /// Another run writes it.
+    #[error(
+        "another run is writing the journal {}; wait until it is done, or name another file with --output",
+        path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is damaged, or of another version.
     #[error("the journal {} cannot be continued: {what}; delete it or start without --resume", path.display())]
     Unusable {
@@ -85,9 +94,11 @@ impl Journal {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
         if path.exists() {
+            refuse_if_in_use(path)?;
             std::fs::rename(path, path.with_extension(format!("before-{}", header.run))).map_err(io)?;
         }
         let mut journal = Self { path: path.into(), file: File::create(path).map_err(io)? };
+        lock(&journal.file, path)?;
         journal.line(header)?;
         Ok(journal)
     }
@@ -98,13 +109,16 @@ impl Journal {
     /// When the file cannot be read or written.
     pub fn append(path: &Path, length: u64, header: &JournalHeader) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.into(), source };
+        refuse_if_in_use(path)?;
         let mut content = serde_json::to_vec(header).map_err(|e| io(e.into()))?;
         let older = std::fs::read(path).map_err(io)?;
         let complete = older.get(..length as usize).unwrap_or(&older);
         let events = complete.iter().position(|byte| *byte == b'\n').unwrap_or(complete.len());
         content.extend_from_slice(&complete[events..]);
         write_atomically(path, &content).map_err(io)?;
-        Ok(Self { path: path.into(), file: File::options().append(true).open(path).map_err(io)? })
+        let file = File::options().append(true).open(path).map_err(io)?;
+        lock(&file, path)?;
+        Ok(Self { path: path.into(), file })
     }
 
     /// Adds an event.
@@ -129,6 +143,21 @@ impl Journal {
         // A journal that stays behind does no harm: the next run moves it aside.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Locks a journal for as long as this program has it open, however it ends.
+fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.into() }),
+        // Some file systems know no locks; two runs at one place are then the user's to avoid.
+        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
+    }
+}
+
+fn refuse_if_in_use(path: &Path) -> Result<(), JournalError> {
+    let io = |source| JournalError::Io { path: path.into(), source };
+    // For reading and writing, as some systems lock nothing else.
+    lock(&File::options().read(true).write(true).open(path).map_err(io)?, path)
 }
 
 /// A journal that was read back.

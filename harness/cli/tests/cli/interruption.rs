@@ -146,6 +146,18 @@ fn a_line_that_was_cut_off_is_left_out_when_the_run_goes_on() {
 }
 
 #[test]
+fn two_runs_do_not_write_to_one_place_at_the_same_time() {
+    let harness = Harness::new();
+    let mut running = harness.measure("spin/short/a --launches 1000").worker("good").start();
+    wait_for_lines(&harness, &mut running, 4);
+    let refused = harness.measure("spin/short/a --launches 1").worker("good").done().code(2);
+    refused.says(&["another run", JOURNAL, "--output"]);
+    resume(&harness).code(2).says(&["another run"]);
+    running.kill();
+    harness.measure("spin/short/a --launches 1").worker("good").done().code(0);
+}
+
+#[test]
 fn a_run_can_be_cut_off_again_and_again() {
     let harness = Harness::new();
     let mut running = harness.measure("spin/short/a --launches 3").worker("good").start();
