@@ -8,6 +8,8 @@ mod counts;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod interruption;
 #[cfg(test)]
 mod outcomes;
