@@ -17,26 +17,36 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_perfharness");
 /// No call of these tests takes this long on any machine; one that hangs is ended and fails its test.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The program `perfharness-test-worker`. Cargo gives a test the programs of its own crate only, so it is built here,
-/// where it is not there yet.
+/// Builds a program of another package, where it is not there yet, because Cargo gives a test the programs of its own
+/// crate only. `path` is where it lies in the profile's folder.
+fn built(package: &str, target: &[&str], path: &str) -> PathBuf {
+    let folder = Path::new(PROGRAM).parent().unwrap();
+    let profile = match folder.file_name().and_then(OsStr::to_str).unwrap() {
+        "debug" => "dev",
+        other => other,
+    };
+    // Both packages, so that their features are those that the program was built with.
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "-p", "perfharness", "-p", package]).args(target);
+    build.args(["--profile", profile, "--target-dir"]);
+    build.arg(folder.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().unwrap().success(), "{path} does not build");
+    let program = folder.join(format!("{path}{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "{} is not there after building it", program.display());
+    program
+}
+
+/// The program `perfharness-test-worker`.
 fn test_worker() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder = Path::new(PROGRAM).parent().unwrap();
-        let profile = match folder.file_name().and_then(OsStr::to_str).unwrap() {
-            "debug" => "dev",
-            other => other,
-        };
-        // Both packages, so that their features are those that the program was built with.
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "perfharness", "-p", "perfharness-testkit"]);
-        build.args(["--bin", "perfharness-test-worker", "--profile", profile, "--target-dir"]);
-        build.arg(folder.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(build.status().unwrap().success(), "the test worker does not build");
-        let worker = folder.join(format!("perfharness-test-worker{}", std::env::consts::EXE_SUFFIX));
-        assert!(worker.is_file(), "{} is not there after building it", worker.display());
-        worker
-    })
+    let name = "perfharness-test-worker";
+    BUILT.get_or_init(|| built("perfharness-testkit", &["--bin", name], name))
+}
+
+/// The example of the author's guide, which is a worker.
+fn example_worker() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| built("perfharness-gpu", &["--example", "row_sums"], "examples/row_sums"))
 }
 
 /// A path as a word of `--worker`.
@@ -182,6 +192,11 @@ impl Call<'_> {
     pub(crate) fn worker(self, mode: &str) -> Self {
         let line = format!("{} {mode}", word(test_worker()));
         self.args(["--worker", &line])
+    }
+
+    /// Adds the example of the author's guide.
+    pub(crate) fn example_worker(self) -> Self {
+        self.args(["--worker", &word(example_worker())])
     }
 
     /// Adds a copy of the test worker, with the set `good`.

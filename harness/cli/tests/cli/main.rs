@@ -10,6 +10,8 @@ mod doctor;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod interruption;
 #[cfg(test)]
 mod outcomes;
