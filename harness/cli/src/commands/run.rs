@@ -254,7 +254,7 @@ fn info(header: &JournalHeader, plan: &Plan, ended: Ended) -> RunInfo {
             Ended::Interrupted => RunEnd::Interrupted,
         },
         resumed: header.resumed,
-        time: TimeUse { launches_s: 0.0, samples_s: 0.0, outside_share: None },
+        time: TimeUse::default(),
     }
 }
 

@@ -14,7 +14,9 @@ use super::types::{
 };
 use super::{Environment, Machine, SourceState, environment};
 use crate::compare::judge_claims;
-use crate::measure::{CaseEnd, CaseState, CheckStage, Outcome, RunState, SampleEvent, SideState};
+use crate::measure::{
+    CaseEnd, CaseState, CheckStage, LaunchTiming, Outcome, RunState, SampleEvent, SideState,
+};
 use crate::plan::{CasePlan, Catalog, Plan, Side};
 
 /// What a record says beside what was measured.
@@ -92,7 +94,15 @@ fn time_use(state: &RunState) -> TimeUse {
     let samples: u64 = state.cases.iter().flat_map(|c| &c.samples).map(|row| row.sample.wall_ns).sum();
     let samples_s = samples as f64 / 1e9;
     let outside_share = (launches_s > 0.0).then(|| 1.0 - samples_s / launches_s);
-    TimeUse { launches_s, samples_s, outside_share }
+    let timings = || state.cases.iter().flat_map(|c| &c.launches).filter_map(|row| row.timing);
+    let seconds = |part: fn(LaunchTiming) -> u64| timings().map(part).sum::<u64>() as f64 / 1e9;
+    TimeUse {
+        launches_s,
+        placements_s: seconds(|timing| timing.placements_ns),
+        blocks_s: seconds(|timing| timing.blocks_ns),
+        samples_s,
+        outside_share,
+    }
 }
 
 fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<usize>]) -> CaseRecord {

@@ -107,10 +107,15 @@ pub struct Shard {
 }
 
 /// Where the time of a run went.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeUse {
-    /// All launches together, in s.
+    /// All launches together, in s. What is in none of the parts below went to processes, checks after timing and
+    /// metered samples.
     pub launches_s: f64,
+    /// Within placements but outside their blocks, in s: set-up, checks before timing, warm-up.
+    pub placements_s: f64,
+    /// Blocks, in s: timed samples, and what lies between them, such as inputs, lead-in and messages.
+    pub blocks_s: f64,
     /// Timed samples of complete blocks, in s.
     pub samples_s: f64,
     /// Share of the launches' time that was not in timed samples: processes, set-up, inputs, checks, lead-in, warm-up.

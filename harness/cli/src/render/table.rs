@@ -376,21 +376,30 @@ fn claim_detail(claim: &ClaimRecord, record: &RunRecord, workload: &WorkloadDef)
     detail
 }
 
+/// Where the time of the run went.
+fn time_use(record: &RunRecord) -> String {
+    let time = record.run.time;
+    let part = |seconds: f64, what: &str| format!("{} {what}", units::duration(seconds.max(0.0) * 1e9));
+    let parts = [
+        part(time.samples_s, "in timed samples"),
+        part(time.blocks_s - time.samples_s, "between them (inputs, lead-in)"),
+        part(time.placements_s, "for set-up and warm-up"),
+        part(
+            time.launches_s - time.placements_s - time.blocks_s,
+            "for processes, checks and metered samples",
+        ),
+    ];
+    let all = units::duration(time.launches_s * 1e9);
+    format!("measured for {all} on {}: {}", record.machine.class, parts.join(", "))
+}
+
 fn render_closing(record: &RunRecord, layout: Layout) -> String {
     let mut lines = Vec::new();
     for worker in record.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
         let reason = worker.outcome.reason.as_deref().unwrap_or("");
         lines.push(format!("worker {} {}: {reason}", worker.name, worker.outcome.kind.as_str()));
     }
-    if let Some(share) = record.run.time.outside_share {
-        let time = record.run.time;
-        lines.push(format!(
-            "measured for {} on {}; {} of it outside of timed samples (processes, inputs, checks, warm-up, lead-in)",
-            units::duration(time.launches_s * 1e9),
-            record.machine.class,
-            units::percent(share)
-        ));
-    }
+    lines.push(time_use(record));
     lines.extend(open_questions(record));
     let mut text = String::new();
     for line in lines {
