@@ -102,8 +102,8 @@ pub struct WorkerOpts {
     /// Measure a program of your own: its command line, or the path of an executable (can be given again)
     #[arg(long = "worker", value_name = "COMMAND")]
     pub workers: Vec<String>,
-    /// GPU to use: `auto`, `none`, or a part of an adapter's name
-    #[arg(long, value_name = "NAME")]
+    /// GPU to use: `auto`, `none`, a kind such as `software`, or a part of an adapter's name, driver or backend
+    #[arg(long, value_name = "NAME", value_parser = device)]
     pub device: Option<String>,
     /// How long a worker may take to answer, beyond what a sample is expected to take
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
@@ -187,7 +187,7 @@ pub struct ShowOpts {
 #[derive(Debug, Clone, Args)]
 pub struct DoctorOpts {
     /// GPU to ask about: `auto`, `none`, or a part of an adapter's name [default: that of the configuration, or auto]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = device)]
     pub device: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -222,6 +222,14 @@ fn duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err("a time must be more than 0".into()) } else { Ok(duration) }
 }
 
+/// Names are compared without regard to case, and nothing at all would be a part of every name.
+pub(crate) fn device(text: &str) -> Result<String, String> {
+    match text.trim().to_lowercase() {
+        name if name.is_empty() => Err("write `auto`, `none`, or a part of an adapter's name".to_owned()),
+        name => Ok(name),
+    }
+}
+
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -251,6 +259,8 @@ mod tests {
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert!(duration("30").is_err() && duration("-1s").is_err() && duration("0s").is_err());
         assert_eq!(memory_size("2GiB"), Ok(2 << 30));
+        assert_eq!(device(" NONE "), Ok("none".into()));
+        assert!(device(" ").is_err());
         assert_eq!(setting("images=a=b"), Ok(("images".into(), "a=b".into())));
         assert!(setting("images").is_err() && setting("=x").is_err());
         assert!(memory_size("0").is_err() && memory_size("lots").is_err());

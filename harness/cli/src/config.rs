@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Effort;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::measure::WorkerCommand;
 
@@ -55,9 +56,15 @@ pub struct RunConfig {
     /// The seed.
     pub seed: Option<u64>,
     /// The GPU to use.
+    #[serde(default, deserialize_with = "device")]
     pub device: Option<String>,
     /// Whether the built-in workloads are there too; by default only where no worker is configured.
     pub built_in: Option<bool>,
+}
+
+fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    crate::args::device(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// The machine.

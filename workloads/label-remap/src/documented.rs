@@ -59,7 +59,9 @@ impl Documented {
             perfharness_gpu::wgpu::BufferUsages::UNIFORM | perfharness_gpu::wgpu::BufferUsages::COPY_DST;
         let buffer = self.gpu.buffer_with("pass numbers", size_of_val(&numbers[..]) as u64, usage)?;
         self.gpu.commands("pass numbers").upload(&buffer, &numbers).submit()?;
-        for (labels, passes) in self.labels.iter().zip(&mut self.passes) {
+        let mut added = Vec::with_capacity(self.labels.len());
+        for labels in &self.labels {
+            let mut passes = Vec::with_capacity(count - known);
             for slot in 0..(count - known) as u64 {
                 let word = slot * words as u64;
                 let number = buffer.range::<u32>(word..word + 1);
@@ -73,9 +75,12 @@ impl Documented {
                     let groups = bound.groups(chunk.end - chunk.start);
                     Ok((bound, groups))
                 });
-                passes.push(pass.collect::<Result<_, GpuError>>()?);
+                passes.push(pass.collect::<Result<Pass, GpuError>>()?);
             }
+            added.push(passes);
         }
+        // All or none: every input has as many passes.
+        self.passes.iter_mut().zip(added).for_each(|(passes, added)| passes.extend(added));
         Ok(())
     }
 }

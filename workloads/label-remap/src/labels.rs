@@ -32,6 +32,13 @@ pub(crate) struct Params {
     pub(crate) values: Values,
 }
 
+impl Params {
+    /// The labels of one iteration, or their ranks.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.n * size_of::<i32>() as u64
+    }
+}
+
 /// The ranks that are due: how many different labels are smaller.
 pub(crate) fn dense_ranks(labels: &[i32]) -> Vec<u32> {
     let mut unique = labels.to_vec();
@@ -57,6 +64,11 @@ impl Labels {
             (0..pool).map(|_| gpu.buffer_for::<i32>("labels", params.n)).collect::<Result<_, _>>()?;
         let host = vec![Vec::new(); POOL];
         Ok(Self { seed, params: params.clone(), gpu: gpu.clone(), host, device })
+    }
+
+    /// Memory for the labels of a round, on both sides.
+    pub(crate) fn bytes(params: &Params) -> u64 {
+        2 * POOL as u64 * params.bytes()
     }
 
     /// Makes the labels of `round` current.

@@ -17,7 +17,7 @@ use perfharness_contract::{
 };
 use perfharness_gpu::{Gpu, gpu_meter, metric};
 
-use labels::{Params, Values};
+use labels::{Labels, Params, Values};
 use remap::{LABELS, Remap};
 
 const SLOW: &str = "slow";
@@ -76,6 +76,9 @@ pub fn workload() -> Workload {
         .variant_with(optimized.needs("gpu"), |params, setup| {
             Remap::new(&Gpu::open(setup)?, params, setup, optimized::Optimized::new)
         })
+        .memory(SLOW, |params| Labels::bytes(params) + 4 * params.bytes())
+        .memory(DOCUMENTED, |params| Labels::bytes(params) + 4 * params.bytes())
+        .memory(OPTIMIZED, |params| Labels::bytes(params) + 3 * params.bytes())
         .build()
 }
 

@@ -90,6 +90,23 @@ fn labels_of_more_classes_than_a_workgroup_holds_are_ranked_too() {
     for kind in [1, 2] {
         remap_all(&gpu, &[OPTIMIZED], &labels(kind, 70_001, 3));
     }
+    // As many classes as the set holds, and one more.
+    for classes in [2048, 2049] {
+        let few: Vec<i32> = (0..5000).map(|i| (i % classes) - 1000).collect();
+        remap_all(&gpu, &[OPTIMIZED], &few);
+    }
+}
+
+#[test]
+fn many_classes_leave_nothing_behind_for_the_next_batch() {
+    let Some(gpu) = require_adapter() else { return };
+    let mut placement = place(&gpu, OPTIMIZED, 5000).unwrap();
+    placement.set([1, 3, 2, 0].map(|kind| labels(kind, 5000, 9)).into());
+    for index in [0, 1, 2, 3, 1, 0, 3, 2] {
+        placement.run(index).unwrap();
+        let check = placement.check(index).unwrap();
+        assert!(check.passed, "input {index}: {:?}", check.message);
+    }
 }
 
 proptest! {

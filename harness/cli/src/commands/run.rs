@@ -17,7 +17,7 @@ use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Pattern, Plan, select};
 use crate::probe::listed_adapter;
-use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, replay};
+use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, RunLock, replay};
 use crate::record::{
     BenchmarkRecord, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse,
     build, file, samples,
@@ -31,6 +31,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
     let journal_path = Journal::path_for(&path);
     let asked = request(opts, config)?;
+    let _lock = if opts.dry_run { None } else { Some(RunLock::take(&path)?) };
     let (request, replayed) = if opts.resume {
         let replayed = replay(&journal_path)?;
         (continued(&asked, &replayed.header, opts)?, Some(replayed))
@@ -186,13 +187,12 @@ fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) ->
 
 /// The machine with the adapter that this run uses. A driver that fails is no reason not to measure anything else.
 fn machine(device: &str, config: &Config, terminal: &Terminal) -> Machine {
-    let gpu = listed_adapter(device).unwrap_or_else(|error| {
-        terminal.hint(&format!(
-            "the record names no GPU: the process that lists them {error}; `perfharness doctor` says more"
-        ));
-        None
+    let gpu = listed_adapter(device).map_err(|error| {
+        let fault = format!("the process that lists the adapters {error}");
+        terminal.hint(&format!("the record names no GPU: {fault}; `perfharness doctor` says more"));
+        fault
     });
-    Machine::read(config.machine.class.as_deref(), gpu.as_ref())
+    Machine::read(config.machine.class.as_deref(), gpu.as_ref().map(Option::as_ref))
 }
 
 /// Refuses to put a record in the place of something else, before anything is measured for it.

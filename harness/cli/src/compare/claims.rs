@@ -28,8 +28,8 @@ pub fn judge_claims(
             };
             for case in cases.iter().filter(about) {
                 let mut judged = judge(workload, &case.case, claim, benchmarks, comparisons);
-                if let Some(adapter) = machine.software_adapter().filter(|_| claim.on_gpu) {
-                    judged.withdraw(format!("a statement about a GPU, and {adapter} computes on the CPU"));
+                if let Some(why) = machine.no_gpu_times().filter(|_| claim.on_gpu) {
+                    judged.withdraw(format!("a statement about a GPU, and {why}"));
                 }
                 records.push(record(workload, Some(&case.case), claim, judged));
             }

@@ -21,7 +21,7 @@ impl Facts {
         let conditions = Conditions::now();
         let gpu = GpuReport::new(device, probe::probed_adapters());
         Self {
-            machine: Machine::read(class, gpu.chosen_adapter().map(|adapter| &adapter.facts)),
+            machine: Machine::read(class, gpu.known_adapter()),
             conditions,
             nvidia: probe::nvidia(),
             source: SourceState::read(),
@@ -70,6 +70,16 @@ impl GpuReport {
             Err(error) => (None, Some(plain(&error.to_string()))),
         };
         Self { asked: plain(asked), chosen, not_chosen, adapters, fault }
+    }
+}
+
+impl GpuReport {
+    /// The adapter that a run uses, or why that is not known.
+    fn known_adapter(&self) -> Result<Option<&AdapterFacts>, &String> {
+        match &self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.chosen_adapter().map(|adapter| &adapter.facts)),
+        }
     }
 }
 

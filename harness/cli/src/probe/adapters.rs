@@ -6,14 +6,12 @@ use perfharness_gpu::{AdapterFacts, ProbedAdapter, Timestamps, choose_adapter};
 
 use super::{ProbeError, ask, question};
 
-/// How long drivers may take when somebody waits for what they say.
-const PROBE_PATIENCE: Duration = Duration::from_secs(30);
-/// How long they may take to list their adapters before a run, which does not depend on it.
-const LIST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long drivers may take. Long, because the class under which a run is filed depends on what they say.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lists the adapters, in order of preference, without using any.
-fn list(patience: Duration) -> Result<Vec<AdapterFacts>, ProbeError> {
-    ask(question(&["adapters"])?, patience)
+fn list() -> Result<Vec<AdapterFacts>, ProbeError> {
+    ask(question(&["adapters"])?, PATIENCE)
 }
 
 /// An adapter, and whether its timestamps work or why that could not be found out.
@@ -24,7 +22,7 @@ pub type Tried = (AdapterFacts, Result<Timestamps, ProbeError>);
 /// # Errors
 /// Where they could not even be listed.
 pub fn probed_adapters() -> Result<Vec<Tried>, ProbeError> {
-    let listed = list(PROBE_PATIENCE)?;
+    let listed = list()?;
     let tried = listed.into_iter().enumerate().map(|(at, facts)| {
         let timestamps = probed(at, &facts);
         (facts, timestamps)
@@ -33,7 +31,7 @@ pub fn probed_adapters() -> Result<Vec<Tried>, ProbeError> {
 }
 
 fn probed(at: usize, facts: &AdapterFacts) -> Result<Timestamps, ProbeError> {
-    let answer: Option<ProbedAdapter> = ask(question(&["adapter", &at.to_string()])?, PROBE_PATIENCE)?;
+    let answer: Option<ProbedAdapter> = ask(question(&["adapter", &at.to_string()])?, PATIENCE)?;
     match answer {
         Some(probed) if probed.facts == *facts => Ok(probed.timestamps),
         Some(_) | None => Err(ProbeError::Garbage("the adapters changed while they were probed".into())),
@@ -48,7 +46,7 @@ pub fn listed_adapter(device: &str) -> Result<Option<AdapterFacts>, ProbeError> 
     if executes_nothing(device) {
         return Ok(None);
     }
-    let mut listed = list(LIST_PATIENCE)?;
+    let mut listed = list()?;
     Ok(choose_adapter(&listed, device).ok().map(|at| listed.swap_remove(at)))
 }
 

@@ -54,11 +54,11 @@ pub enum JournalError {
     },
     /// Another run writes it.
     #[error(
-        "another run is writing the journal {}; wait until it is done, or name another file with --output",
+        "another run is going to write {}; wait until it is done, or name another file with --output",
         path.display()
     )]
     InUse {
-        /// The file.
+        /// The record.
         path: PathBuf,
     },
     /// It is damaged, or of another version.
@@ -69,6 +69,44 @@ pub enum JournalError {
         /// What is wrong.
         what: String,
     },
+}
+
+/// A place for a record that no other run writes to for as long as this exists, however this program ends.
+#[derive(Debug)]
+pub struct RunLock {
+    path: PathBuf,
+    /// Another file than the journal, since some systems let nobody read a locked one.
+    _file: File,
+}
+
+impl RunLock {
+    /// Takes the place of a record, before its journal is looked at.
+    ///
+    /// # Errors
+    /// When another run has it, or the file cannot be made.
+    pub fn take(record: &Path) -> Result<Self, JournalError> {
+        let path = record.with_extension("lock");
+        let io = |source| JournalError::Io { path: path.clone(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(io)?;
+        }
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path: record.into() }),
+            // Some file systems know no locks; two runs at one place are then the user's to avoid.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        Ok(Self { path, _file: file })
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A file that stays behind locks nothing.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 /// A journal that is being written.
@@ -94,11 +132,9 @@ impl Journal {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
         if path.exists() {
-            refuse_if_in_use(path)?;
             std::fs::rename(path, path.with_extension(format!("before-{}", header.run))).map_err(io)?;
         }
         let mut journal = Self { path: path.into(), file: File::create(path).map_err(io)? };
-        lock(&journal.file, path)?;
         journal.line(header)?;
         Ok(journal)
     }
@@ -109,7 +145,6 @@ impl Journal {
     /// When the file cannot be read or written.
     pub fn append(path: &Path, length: u64, header: &JournalHeader) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.into(), source };
-        refuse_if_in_use(path)?;
         let mut content = serde_json::to_vec(header).map_err(|e| io(e.into()))?;
         let older = std::fs::read(path).map_err(io)?;
         let complete = older.get(..length as usize).unwrap_or(&older);
@@ -117,7 +152,6 @@ impl Journal {
         content.extend_from_slice(&complete[events..]);
         write_atomically(path, &content).map_err(io)?;
         let file = File::options().append(true).open(path).map_err(io)?;
-        lock(&file, path)?;
         Ok(Self { path: path.into(), file })
     }
 
@@ -143,21 +177,6 @@ impl Journal {
         // A journal that stays behind does no harm: the next run moves it aside.
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-/// Locks a journal for as long as this program has it open, however it ends.
-fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.into() }),
-        // Some file systems know no locks; two runs at one place are then the user's to avoid.
-        Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
-    }
-}
-
-fn refuse_if_in_use(path: &Path) -> Result<(), JournalError> {
-    let io = |source| JournalError::Io { path: path.into(), source };
-    // For reading and writing, as some systems lock nothing else.
-    lock(&File::options().read(true).write(true).open(path).map_err(io)?, path)
 }
 
 /// A journal that was read back.

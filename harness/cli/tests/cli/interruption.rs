@@ -151,7 +151,7 @@ fn two_runs_do_not_write_to_one_place_at_the_same_time() {
     let mut running = harness.measure("spin/short/a --launches 1000").worker("good").start();
     wait_for_lines(&harness, &mut running, 4);
     let refused = harness.measure("spin/short/a --launches 1").worker("good").done().code(2);
-    refused.says(&["another run", JOURNAL, "--output"]);
+    refused.says(&["another run", "run.json", "--output"]);
     resume(&harness).code(2).says(&["another run"]);
     running.kill();
     harness.measure("spin/short/a --launches 1").worker("good").done().code(0);

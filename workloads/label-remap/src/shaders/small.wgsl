@@ -13,6 +13,7 @@ var<workgroup> slots: array<atomic<u32>, 2048>;
 var<workgroup> has_smallest: atomic<u32>;
 var<workgroup> found: atomic<u32>;
 var<workgroup> keys: array<u32, CAPACITY>;
+var<workgroup> count_of_all: u32;
 
 fn append(key: u32) {
     keys[atomicAdd(&found, 1u)] = key;
@@ -44,7 +45,8 @@ fn insert(key: u32) {
     let n = arrayLength(&labels);
     for (var i = thread; i < n; i += SIZE) { insert(key_of(labels[i])); }
     workgroupBarrier();
-    let count = atomicLoad(&found);
+    if thread == 0u { count_of_all = atomicLoad(&found); }
+    let count = workgroupUniformLoad(&count_of_all);
     for (var i = count + thread; i < padded_count(count); i += SIZE) { keys[i] = 0xffffffffu; }
     workgroupBarrier();
     sort_shared(count, thread, SIZE);

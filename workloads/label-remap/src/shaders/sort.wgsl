@@ -17,13 +17,13 @@ const DIGITS = 16u;
 // Keys in `sorted`.
 @group(0) @binding(6) var<storage, read_write> distinct: u32;
 
-// Keys to be sorted, or the counts of every digit and thread: digit * SIZE + thread.
+// Keys to be sorted, or the counts of every digit and thread: digit * SIZE + thread. It is all the memory that every
+// device grants a workgroup.
 var<workgroup> keys: array<u32, 4096>;
-var<workgroup> count_of_all: u32;
 
 @compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) thread: u32) {
-    if thread == 0u { count_of_all = atomicLoad(&state.count); }
-    let count = workgroupUniformLoad(&count_of_all);
+    if thread == 0u { keys[0] = atomicLoad(&state.count); }
+    let count = workgroupUniformLoad(&keys[0]);
     if count <= CAPACITY {
         sort_few(count, thread);
     } else {
