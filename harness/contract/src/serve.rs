@@ -151,14 +151,20 @@ impl Worker {
             return Err(WireError { code: ErrorCode::UnsupportedProtocol, message });
         }
         self.hello = Some(hello);
-        let meters = self.workloads.iter().flat_map(Workload::meters);
+        let mut meters: BTreeMap<String, u32> = BTreeMap::new();
+        for (name, version) in self.workloads.iter().flat_map(Workload::meters) {
+            if meters.insert(name.to_string(), *version).is_some_and(|other| other != *version) {
+                let message = format!("two workloads declare different versions of the meter `{name}`");
+                return Err(WireError { code: ErrorCode::Failed, message });
+            }
+        }
         to_answer(HelloReply {
             protocol: PROTOCOL_VERSION,
             worker: concat!("perfharness-contract ", env!("CARGO_PKG_VERSION")).into(),
             modes: vec![Mode::Timed, Mode::Metered],
             clock_ns: Some(clock::monotonic_ns()),
             clock_resolution_ns: Some(clock::resolution_ns()),
-            meters: meters.map(|(name, version)| (name.to_string(), *version)).collect(),
+            meters,
             facts: build_facts(),
         })
     }

@@ -1,24 +1,44 @@
 //! For tests of workloads: what an iteration counts, without a process.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::{Mode, Reading, SampleReply, SampleRequest};
-use crate::{MetricDef, MetricKind, Placement, Setup, Workload, standard};
+use crate::{MetricDef, MetricKind, Placement, Workload, standard};
+
+/// A placement, and the folder for its files, which goes with it.
+#[derive(Debug)]
+pub struct Placed {
+    placement: Placement,
+    scratch: PathBuf,
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}
 
 /// A placement of a benchmark, on the best device, with seed 1.
 ///
 /// # Panics
 /// When it cannot be prepared.
 #[track_caller]
-pub fn place(workload: &Workload, case: &str, variant: &str) -> Placement {
-    let scratch = std::env::temp_dir();
-    let setup: Setup = workload.setup(1, "auto", scratch);
+pub fn place(workload: &Workload, case: &str, variant: &str) -> Placed {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let scratch = std::env::temp_dir().join(format!("perfharness-test-{}-{number}", std::process::id()));
+    if let Err(error) = std::fs::create_dir_all(&scratch) {
+        panic!("{}: {error}", scratch.display());
+    }
     let (case, variant) = match (case.parse(), variant.parse()) {
         (Ok(case), Ok(variant)) => (case, variant),
         (case, variant) => panic!("{case:?}, {variant:?}"),
     };
+    let setup = workload.setup(1, "auto", &scratch);
     match Placement::prepare(workload, &case, &variant, setup) {
-        Ok(placement) => placement,
+        Ok(placement) => Placed { placement, scratch },
         Err(failure) => panic!("{case}/{variant}: {failure}"),
     }
 }
@@ -28,7 +48,8 @@ pub fn place(workload: &Workload, case: &str, variant: &str) -> Placement {
 /// # Panics
 /// When it fails or its result is wrong.
 #[track_caller]
-pub fn sample(placement: &mut Placement, mode: Mode, iterations: u64) -> SampleReply {
+pub fn sample(placed: &mut Placed, mode: Mode, iterations: u64) -> SampleReply {
+    let placement = &mut placed.placement;
     let request = SampleRequest { handle: 0, mode, round: 1, offset: 0, lead_in: 4, iterations };
     let reply = placement.sample(&request).unwrap_or_else(|error| panic!("{}", error.message));
     match placement.check(1, request.last_index(), false) {

@@ -118,7 +118,7 @@ impl Setup {
         &self.scratch
     }
 
-    /// What the user set for the workloads.
+    /// Hands on what the user set for the workloads.
     #[must_use]
     pub fn with_settings(mut self, settings: BTreeMap<String, String>) -> Self {
         self.settings = settings;

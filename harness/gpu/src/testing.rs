@@ -1,6 +1,7 @@
 //! Adapters for tests of what needs one: a test is skipped where there is none, visibly and counted, and fails where
 //! `PERFHARNESS_REQUIRE_ADAPTER` is set.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use perfharness_platform::env;
@@ -23,10 +24,8 @@ pub fn require_adapter_with(options: &GpuOptions) -> Option<Gpu> {
         Err(error @ GpuError::NoAdapter { .. }) => {
             assert!(!env::is_set_nonempty("PERFHARNESS_REQUIRE_ADAPTER"), "{error}");
             let skipped = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
-            #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-            {
-                eprintln!("skipped ({skipped} so far): {error}");
-            }
+            // Not `eprintln`, which the test runner keeps to itself where a test passes.
+            let _ = writeln!(std::io::stderr(), "skipped ({skipped} so far): {error}");
             None
         }
         Err(error) => panic!("{error}"),

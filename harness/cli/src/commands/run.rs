@@ -31,8 +31,10 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
     let journal_path = Journal::path_for(&path);
     let asked = request(opts, config)?;
-    let _lock = if opts.dry_run { None } else { Some(RunLock::take(&path)?) };
+    let mut lock = None;
     let (request, replayed) = if opts.resume {
+        // Before the journal is read: another run may be writing it.
+        lock = if journal_path.exists() { Some(RunLock::take(&path)?) } else { None };
         let replayed = replay(&journal_path)?;
         (continued(&asked, &replayed.header, opts)?, Some(replayed))
     } else {
@@ -64,6 +66,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
                 worker_digests: digests,
                 resumed: 0,
             };
+            lock = Some(RunLock::take(&path)?);
             let journal = Journal::create(&journal_path, &header)?;
             (header, journal)
         }
@@ -108,6 +111,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         Ended::Complete => journal.remove(),
         Ended::Interrupted => {}
     }
+    drop(lock);
     if opts.json {
         terminal.print_json(&record)?;
     } else {

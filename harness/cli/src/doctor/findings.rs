@@ -192,20 +192,36 @@ fn nvidia(facts: &Facts, all: &mut Vec<Finding>) {
     }
 }
 
-/// Whether other processes use a GPU.
+/// Whether other processes use a GPU. A desktop always does; who computes spoils times.
 fn busy(device: &NvidiaDevice) -> Option<Finding> {
-    let processes = device.processes.as_ref().filter(|all| !all.is_empty())?;
-    let shown = processes.iter().map(|process| {
+    const SHOWN: usize = 5;
+    let all = device.processes.as_ref()?;
+    let (computing, drawing): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.computes);
+    let processes = if computing.is_empty() { drawing } else { computing };
+    let first = processes.first()?;
+    let shown = processes.iter().take(SHOWN).map(|process| {
         let name = process.name.as_deref().unwrap_or("unnamed");
         let memory = process.memory_bytes.map(|bytes| format!(" with {}", units::bytes(bytes as f64)));
         format!("{name} (process {}){}", process.pid, memory.unwrap_or_default())
     });
-    let shown: Vec<String> = shown.collect();
-    Some(Finding::warning(
-        format!("other processes use {}: {}", device.name, shown.join(", ")),
-        "they share its time and memory: times vary, and what is free for workloads is less",
-        "end them or wait for them before measuring on this GPU",
-    ))
+    let mut shown: Vec<String> = shown.collect();
+    if processes.len() > SHOWN {
+        shown.push(format!("and {} more", processes.len() - SHOWN));
+    }
+    let (shown, name) = (shown.join(", "), &device.name);
+    Some(if first.computes {
+        Finding::warning(
+            format!("other processes compute on {name}: {shown}"),
+            "they share its time and memory: times vary, and what is free for workloads is less",
+            "end them or wait for them before measuring on this GPU",
+        )
+    } else {
+        Finding::note(
+            format!("other processes draw with {name}: {shown}"),
+            "what they draw takes a little of its time and memory",
+            "leave the screen alone while measuring, or use a GPU without one",
+        )
+    })
 }
 
 fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
@@ -222,6 +238,20 @@ fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
             "absolute times follow heat and neighbours; comparisons hold, because their sides are measured in turns",
             "for steady absolute times switch it off, in the firmware or in /sys/devices/system/cpu (intel_pstate/no_turbo \
              or cpufreq/boost)",
+        ));
+    }
+    let untold = [
+        ("frequency", conditions.cpu_hz.is_none()),
+        ("governor", conditions.governor.is_none()),
+        ("turbo", conditions.turbo.is_none()),
+        ("load", conditions.load_average.is_none()),
+    ];
+    let untold: Vec<&str> = untold.into_iter().filter(|(_, absent)| *absent).map(|(what, _)| what).collect();
+    if !untold.is_empty() {
+        all.push(Finding::note(
+            format!("this system does not tell the CPU's {}", untold.join(", ")),
+            "what changes there goes unseen; comparisons hold, because their sides are measured in turns",
+            "in a virtual machine or a container, ask on its host",
         ));
     }
     if let (Some(load), Some(cores)) = (conditions.load_average, conditions.logical_cores) {

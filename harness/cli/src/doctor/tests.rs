@@ -155,11 +155,29 @@ fn another_process_on_the_gpu_is_a_warning() {
     let mut facts = machine("auto", vec![adapter("NVIDIA H200", AdapterKind::Discrete)]);
     facts.nvidia = nvidia(Vec::new());
     assert_eq!(findings(&facts).len(), 1);
-    let known = NvidiaProcess { pid: 7, name: Some("python3".into()), memory_bytes: Some(2_000_000_000) };
-    let unknown = NvidiaProcess { pid: 8, name: None, memory_bytes: None };
+    let known = NvidiaProcess {
+        pid: 7,
+        name: Some("python3".into()),
+        memory_bytes: Some(2_000_000_000),
+        computes: true,
+    };
+    let unknown = NvidiaProcess { pid: 8, name: None, memory_bytes: None, computes: true };
     facts.nvidia = nvidia(vec![known, unknown]);
     let words = ["NVIDIA H200", "python3 (process 7) with 2.00 GB", "unnamed (process 8)"];
     says(&only(&facts), Severity::Warning, &words);
+}
+
+#[test]
+fn a_desktop_on_the_gpu_is_a_note_that_does_not_name_everybody() {
+    let mut facts = machine("auto", vec![adapter("NVIDIA H200", AdapterKind::Discrete)]);
+    let draws = |pid| NvidiaProcess { pid, name: Some("window".into()), memory_bytes: None, computes: false };
+    facts.nvidia = nvidia((1..=8).map(draws).collect());
+    says(&only(&facts), Severity::Note, &["draw with NVIDIA H200", "window (process 5)", "and 3 more"]);
+    let computes = NvidiaProcess { computes: true, ..draws(9) };
+    facts.nvidia = nvidia(vec![draws(1), computes]);
+    let finding = only(&facts);
+    says(&finding, Severity::Warning, &["compute on NVIDIA H200", "(process 9)"]);
+    assert!(!finding.what.contains("(process 1)"), "{finding:#?}");
 }
 
 #[test]
@@ -183,7 +201,7 @@ fn a_loaded_machine_widens_intervals() {
     facts.conditions.load_average = Some(4.0);
     assert_eq!(findings(&facts).len(), 1);
     facts.conditions.load_average = None;
-    assert_eq!(findings(&facts).len(), 1);
+    says(&only(&facts), Severity::Note, &["does not tell the CPU's load"]);
 }
 
 #[test]
@@ -202,11 +220,11 @@ fn clock_settings_that_move_times_are_told() {
 }
 
 #[test]
-fn what_a_system_does_not_tell_is_no_finding() {
+fn what_a_system_does_not_tell_is_a_note_with_a_next_step() {
     let mut facts = hardware();
     let Conditions { clock_resolution_ns, memory_limit_enforced, .. } = facts.conditions;
     facts.conditions = Conditions { clock_resolution_ns, memory_limit_enforced, ..Conditions::default() };
-    assert_eq!(findings(&facts).len(), 1);
+    says(&only(&facts), Severity::Note, &["frequency, governor, turbo, load", "on its host"]);
 }
 
 #[test]

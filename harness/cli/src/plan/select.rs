@@ -82,7 +82,7 @@ impl Pattern {
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     /// No benchmark has such an id.
-    #[error("no benchmark matches `{pattern}`{}; `perfharness list` shows all", suggestion(.nearest.as_deref()))]
+    #[error("no benchmark matches `{pattern}`; {}`perfharness list` shows all", suggestion(.nearest.as_deref()))]
     Unknown {
         /// The pattern.
         pattern: String,
@@ -102,7 +102,7 @@ pub enum SelectError {
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |id| format!(", did you mean `{id}`?"))
+    nearest.map_or_else(String::new, |id| format!("did you mean `{id}`? "))
 }
 
 /// Selected cases and the benchmarks to compare in each.

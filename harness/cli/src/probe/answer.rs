@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::thread;
 
 use perfharness_gpu::{list_adapters, probe_adapter};
-use perfharness_platform::take_stdout;
+use perfharness_platform::{exit_at_once, take_stdout};
 
 use super::nvidia;
 use crate::args::Question;
@@ -15,7 +15,7 @@ fn end_with_asker() {
     thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         // What drivers have registered for an orderly end may hang as well.
-        std::process::abort();
+        exit_at_once(1);
     });
 }
 

@@ -61,7 +61,11 @@ pub fn ask<T: DeserializeOwned>(mut command: Command, patience: Duration) -> Res
     let last_words = in_background(child.stderr.take(), last_line);
     let answered = line.recv_timeout(patience);
     // After its answer it may end in good order, and so keep what its drivers cache.
-    let exit = if answered == Err(RecvTimeoutError::Timeout) { None } else { exit_soon(&mut child) };
+    let exit = match answered {
+        // A descendant of a process that has ended may hold the pipe still.
+        Err(RecvTimeoutError::Timeout) => child.try_wait().ok().flatten().map(exit_of),
+        Ok(_) | Err(RecvTimeoutError::Disconnected) => exit_soon(&mut child),
+    };
     end(child);
     match (answered, exit) {
         (Ok(line), _) if line.ends_with('\n') => read(&line),

@@ -54,6 +54,19 @@ pub struct NvidiaProcess {
     pub name: Option<String>,
     /// Device memory that it holds; absent where the system keeps that from the driver.
     pub memory_bytes: Option<u64>,
+    /// Whether it computes; one that only draws, such as a desktop, leaves most of the GPU to others.
+    pub computes: bool,
+}
+
+impl NvidiaDevice {
+    fn untold(at: u32, error: &NvmlError) -> Self {
+        Self {
+            name: format!("GPU {at} (the driver tells nothing of it: {error})"),
+            memory_total_bytes: None,
+            memory_used_bytes: None,
+            processes: None,
+        }
+    }
 }
 
 /// Asks the library in a process of its own.
@@ -70,9 +83,12 @@ fn absent(reason: impl Into<String>) -> Nvidia {
 pub(super) fn read() -> Nvidia {
     let told = Nvml::init().and_then(|nvml| {
         let number = nvml.device_count()?;
-        let devices: Result<_, _> =
-            (0..number).map(|at| nvml.device_by_index(at).and_then(|gpu| device(&nvml, &gpu))).collect();
-        Ok(Nvidia::Present { driver: nvml.sys_driver_version()?, devices: devices? })
+        let devices = (0..number).map(|at| {
+            let told = nvml.device_by_index(at).and_then(|gpu| device(&nvml, &gpu));
+            // One that is lost or forbidden does not hide the others.
+            told.unwrap_or_else(|error| NvidiaDevice::untold(at, &error))
+        });
+        Ok(Nvidia::Present { driver: nvml.sys_driver_version()?, devices: devices.collect() })
     });
     told.unwrap_or_else(|error| match error {
         NvmlError::LibloadingError(_) | NvmlError::LibraryNotFound => {
@@ -94,12 +110,15 @@ fn device(nvml: &Nvml, gpu: &Device<'_>) -> Result<NvidiaDevice, NvmlError> {
 
 /// Whoever computes on it or draws with it; who does both is named once.
 fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<NvidiaProcess>, NvmlError> {
-    let mut all = gpu.running_compute_processes()?;
+    let computing = gpu.running_compute_processes()?.into_iter().map(|process| (process, true));
     // GPUs that cannot draw have no such list.
-    all.extend(gpu.running_graphics_processes().unwrap_or_default());
-    all.sort_by_key(|process| process.pid);
-    all.dedup_by_key(|process| process.pid);
-    let told = all.into_iter().map(|process| NvidiaProcess {
+    let drawing = gpu.running_graphics_processes().unwrap_or_default();
+    let mut all: Vec<_> = computing.chain(drawing.into_iter().map(|process| (process, false))).collect();
+    // The sort is stable: of who does both, the first to stay is the one that computes.
+    all.sort_by_key(|(process, _)| process.pid);
+    all.dedup_by_key(|(process, _)| process.pid);
+    let told = all.into_iter().map(|(process, computes)| NvidiaProcess {
+        computes,
         pid: process.pid,
         name: nvml.sys_process_name(process.pid, NAME_BYTES).ok().as_deref().and_then(program),
         memory_bytes: match process.used_gpu_memory {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use perfharness_contract::{Effort, OutcomeKind, Role};
+use perfharness_contract::{Effort, Name, OutcomeKind, Role};
 
 use crate::plan::Catalog;
 
@@ -54,9 +54,12 @@ pub fn render_list(catalog: &Catalog) -> String {
         }
         for claim in &workload.claims {
             let _ = writeln!(text, "  claim    “{}” ({})", claim.statement, claim.source);
+            let cases: Vec<&str> = claim.cases.iter().map(Name::as_str).collect();
+            let of = if cases.is_empty() { String::new() } else { format!(", of {}", cases.join(", ")) };
+            let on_gpu = if claim.on_gpu { ", on a GPU" } else { "" };
             let _ = writeln!(
                 text,
-                "           by {}, {} against {}",
+                "           by {}, {} against {}{of}{on_gpu}",
                 claim.metric, claim.candidate, claim.reference
             );
         }

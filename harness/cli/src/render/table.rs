@@ -171,7 +171,9 @@ fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
             let _ = writeln!(text, "  {line}");
         }
     }
-    for line in benchmark.outcome.stderr.iter().rev().take(5).rev() {
+    // What a variant prints before it finds that it cannot run here explains nothing.
+    let skipped = benchmark.outcome.kind == OutcomeKind::Skipped;
+    for line in benchmark.outcome.stderr.iter().rev().take(if skipped { 0 } else { 5 }).rev() {
         let cut: String = line.chars().take(layout.width as usize - 6).collect();
         let _ = writeln!(text, "    | {cut}");
     }
@@ -399,7 +401,7 @@ fn render_closing(record: &RunRecord, layout: Layout) -> String {
         let reason = worker.outcome.reason.as_deref().unwrap_or("");
         lines.push(format!("worker {} {}: {reason}", worker.name, worker.outcome.kind.as_str()));
     }
-    lines.push(time_use(record));
+    lines.extend((record.run.time.samples_s > 0.0).then(|| time_use(record)));
     lines.extend(open_questions(record));
     let mut text = String::new();
     for line in lines {
@@ -425,13 +427,14 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
     if !open.is_empty() {
         lines.push(format!(
-            "too few launches to decide: {}; give more time with --time-budget, or measure fewer benchmarks at once",
+            "too few launches to decide: {}; give more time with --time-budget or more --launches, or measure fewer benchmarks at once",
             open.join(", ")
         ));
     }
     let undecided = record.claims.iter().filter(|c| c.status == ClaimStatus::Undecided).count();
     if undecided > 0 {
-        lines.push(format!("{undecided} claim(s) undecided: measure again with a greater --effort"));
+        let claims = units::counted(undecided, "claim");
+        lines.push(format!("{claims} undecided: measure again with a greater --effort"));
     }
     if record.run.ended == RunEnd::Interrupted {
         lines.push("the run was cut off; go on with the same command and --resume".into());

@@ -38,7 +38,7 @@ fn a_place_below_a_file_is_refused_before_anything_is_measured() {
     let harness = Harness::new();
     harness.write("file", "");
     let done = harness.call("run spin/short/a --output file/run.json").worker("good").done().code(1);
-    let done = done.says(&["run.journal.jsonl"]);
+    let done = done.says(&["run.lock"]);
     assert!(!done.stderr.contains("measuring"), "{}", done.stderr);
     assert_eq!(harness.files(), ["file"]);
 }
