@@ -147,6 +147,17 @@ impl BenchmarkDef {
     }
 }
 
+/// Something that the user can set for a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingDef {
+    /// What it is called in `--set NAME=VALUE`. Workloads may share one, such as `images`.
+    pub name: Name,
+    /// What it is, and what holds without it, in one line.
+    #[serde(default)]
+    pub summary: String,
+}
+
 /// One hot path: what a worker's `describe` answers for each of its workloads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -175,6 +186,9 @@ pub struct WorkloadDef {
     /// Statements to be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimDef>,
+    /// What the user can set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingDef>,
 }
 
 impl WorkloadDef {
@@ -220,6 +234,7 @@ impl WorkloadDef {
         duplicates("variant", self.variants.iter().map(|v| &v.id).collect());
         duplicates("metric", self.metrics.iter().map(|m| &m.id).collect());
         duplicates("claim", self.claims.iter().map(|c| &c.id).collect());
+        duplicates("setting", self.settings.iter().map(|s| &s.name).collect());
         if self.cases.is_empty() {
             problems.push("it has no case".into());
         }

@@ -61,7 +61,9 @@ mod workload;
 
 pub use check::{Check, Digest, Tolerance};
 pub use claim::{ClaimDef, Promise};
-pub use definition::{BenchmarkDef, CaseDef, Effort, Items, Role, Source, VariantDef, WorkloadDef};
+pub use definition::{
+    BenchmarkDef, CaseDef, Effort, Items, Role, SettingDef, Source, VariantDef, WorkloadDef,
+};
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
 pub use meter::{Counter, CountingAllocator, Meter, MeterDef};

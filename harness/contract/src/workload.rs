@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::meter::{Counters, HeapMeter};
 use crate::{
     BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Items, Meter,
-    MeterDef, MetricDef, Name, OutcomeKind, Role, Source, VariantDef, WorkloadDef,
+    MeterDef, MetricDef, Name, OutcomeKind, Role, SettingDef, Source, VariantDef, WorkloadDef,
 };
 
 /// Why a variant could not be prepared, run or checked.
@@ -125,7 +125,7 @@ impl Setup {
         self
     }
 
-    /// What the user set under a name (`--set NAME=VALUE`), such as a folder of inputs.
+    /// What the user set under a name (`--set NAME=VALUE`) that the workload declares, such as a folder of inputs.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
     }
@@ -223,6 +223,7 @@ impl Workload {
                 benchmarks: Vec::new(),
                 metrics: Vec::new(),
                 claims: Vec::new(),
+                settings: Vec::new(),
             },
             cases: Vec::new(),
             constructors: Vec::new(),
@@ -374,6 +375,16 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     #[must_use]
     pub fn claims(mut self, claims: impl IntoIterator<Item = ClaimDef>) -> Self {
         self.definition.claims.extend(claims);
+        self
+    }
+
+    /// Says that there is something to set, which [`Setup::setting`] gives.
+    ///
+    /// # Panics
+    /// When `name` is not a valid name.
+    #[must_use]
+    pub fn setting(mut self, name: &str, summary: &str) -> Self {
+        self.definition.settings.push(SettingDef { name: Name::literal(name), summary: summary.into() });
         self
     }
 

@@ -1,6 +1,6 @@
 //! `perfharness run`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +46,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let (seed, device) = (request.seed, &request.device);
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
+    check_settings(opts, &catalog)?;
     let plan = request.plan(select(&catalog, &patterns, request.effort)?);
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
@@ -148,6 +149,22 @@ fn settings(opts: &RunOpts, config: &Config) -> BTreeMap<String, String> {
     settings.extend(opts.set.iter().cloned());
     settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
     settings
+}
+
+/// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have
+/// settings of workloads that are not there today.
+fn check_settings(opts: &RunOpts, catalog: &Catalog) -> Result<(), CommandError> {
+    let known: BTreeSet<&str> =
+        catalog.entries.iter().flat_map(|e| &e.definition.settings).map(|s| s.name.as_str()).collect();
+    let mut asked =
+        opts.set.iter().map(|(name, _)| name.as_str()).chain(opts.images.as_ref().map(|_| "images"));
+    let Some(unknown) = asked.find(|name| !known.contains(name)) else { return Ok(()) };
+    let known = if known.is_empty() {
+        "no workload here has any".to_owned()
+    } else {
+        format!("there are: {}", known.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    Err(CommandError::Usage(format!("no workload has a setting `{unknown}`; {known}")))
 }
 
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with

@@ -52,6 +52,9 @@ pub fn render_list(catalog: &Catalog) -> String {
                 );
             }
         }
+        for setting in &workload.settings {
+            let _ = writeln!(text, "  setting  {:<14} {}", setting.name, setting.summary);
+        }
         for claim in &workload.claims {
             let _ = writeln!(text, "  claim    “{}” ({})", claim.statement, claim.source);
             let cases: Vec<&str> = claim.cases.iter().map(Name::as_str).collect();

@@ -38,6 +38,12 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     let record = call.worker("good").done().code(0).json();
     let settings = serde_json::json!({"images": "photos", "one": "a=b", "other": "kept"});
     assert_eq!(record["run"]["settings"], settings);
+    // A name that nobody asks for would silently do nothing.
+    let refused =
+        harness.measure("spin/short --launches 1 --set imagse=photos").worker("good").done().code(2);
+    refused.says(&["`imagse`", "there are: images, one"]);
+    let call = harness.call("list").worker("good").done().code(0);
+    assert!(call.stdout.contains("setting  images"), "{}", call.stdout);
 }
 
 #[test]
