@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perfharness_contract::Failure;
+use perfharness_contract::{Digest, Failure};
 
 use crate::pixels::decode;
 
@@ -47,6 +47,18 @@ impl Folder {
             return Err(failed(format!("none can be used: {tried}")));
         }
         Ok(folder)
+    }
+
+    /// Digest of the contents of all usable files.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub(crate) fn digest(&self) -> Result<Digest, Failure> {
+        let mut digests = Vec::new();
+        for file in &self.files {
+            digests.push(Digest::of(&std::fs::read(file)?).0);
+        }
+        Ok(Digest::of_parts(digests.iter().map(String::as_bytes)))
     }
 
     /// A line for each file that was skipped.

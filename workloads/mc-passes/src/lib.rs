@@ -104,6 +104,12 @@ pub fn workload() -> Workload {
         .variant_with(unified.needs("gpu"), |params, setup| {
             place(params, setup, SINGLE, optimized::Optimized::unified)
         })
+        .memory(SLOW, |params| params.memory_bytes(0))
+        .memory(DOCUMENTED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(OPTIMIZED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(FUSED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(HALF, |params| params.memory_bytes(params.pixel_bytes / 2))
+        .memory(UNIFIED, |params| params.memory_bytes(params.pixel_bytes))
         .build()
 }
 

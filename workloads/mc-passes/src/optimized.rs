@@ -16,9 +16,12 @@ pub(crate) struct Optimized {
     tensor: Tensor,
     encoder: Encoder,
     batches: Vec<Batch>,
-    /// The number of passes and the statistics of each snapshot.
-    kept: Vec<(u64, Readback<f32>)>,
+    /// In turns for one trial after the other, so that the next is under way while the host takes the last.
+    kept: [Kept; 2],
 }
+
+/// The numbers of passes of the snapshots of a trial, and their statistics.
+type Kept = Vec<(u64, Readback<f32>)>;
 
 impl Optimized {
     /// With pixels that are copied to the device.
@@ -37,7 +40,9 @@ impl Optimized {
         let batches = ranges.iter().enumerate().map(|(i, range)| encoder.bind(tensor.buffer(i), range));
         let batches = batches.collect::<Result<_, GpuError>>()?;
         let readback = |passes| Ok((passes, kit.gpu.readback("snapshot", encoder.output.count::<f32>())?));
-        let kept = snapshots(kit.params.passes).into_iter().map(readback).collect::<Result<_, GpuError>>()?;
+        let kept =
+            || snapshots(kit.params.passes).into_iter().map(readback).collect::<Result<Kept, GpuError>>();
+        let kept = [kept()?, kept()?];
         Ok(Self { gpu: kit.gpu.clone(), params: kit.params.clone(), tensor, encoder, batches, kept })
     }
 
@@ -55,10 +60,20 @@ impl Optimized {
             }
         }
         self.encoder.end_pass(&mut commands);
-        if let Some((_, readback)) = self.kept.iter_mut().find(|(passes, _)| *passes == pass + 1) {
+        if let Some((_, readback)) =
+            self.kept[(trial % 2) as usize].iter_mut().find(|(passes, _)| *passes == pass + 1)
+        {
             commands.download(&self.encoder.output, readback);
         }
         commands.submit()?;
+        Ok(())
+    }
+
+    /// Waits for the snapshots of a trial.
+    fn take(&mut self, trial: u64, result: &mut Vec<Moments>) -> Result<(), GpuError> {
+        for (passes, readback) in &mut self.kept[(trial % 2) as usize] {
+            result.push(Moments::of_device(&readback.wait()?, *passes));
+        }
         Ok(())
     }
 }
@@ -71,10 +86,11 @@ impl Variant for Optimized {
             for pass in 0..self.params.passes {
                 self.pass(key, trial, pass)?;
             }
-            for (passes, readback) in &mut self.kept {
-                result.push(Moments::of_device(&readback.wait()?, *passes));
+            if trial > 0 {
+                self.take(trial - 1, &mut result)?;
             }
         }
+        self.take(self.params.trials - 1, &mut result)?;
         Ok(result)
     }
 

@@ -63,6 +63,18 @@ impl Params {
         Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes }
     }
 
+    /// Memory of a placement, on the device and on the host, where so many bytes of pixels are kept.
+    pub(crate) fn memory_bytes(&self, kept_pixels: u64) -> u64 {
+        /// What a worker with an open device takes by itself.
+        const WORKER: u64 = 100 << 20;
+        let image = 4 * image_values(self.size) as u64;
+        let batch = image * self.batch.min(self.images) as u64;
+        let results =
+            snapshots(self.passes).len() as u64 * self.trials * (self.images * FEATURES * 16) as u64;
+        // A batch while it is loaded, and two of staging.
+        WORKER + kept_pixels + 3 * batch + results
+    }
+
     /// Images sent through the encoder in an iteration.
     pub(crate) fn forwards(&self) -> u64 {
         self.images as u64 * self.passes * self.trials
@@ -125,6 +137,8 @@ pub(crate) struct Trials<V> {
     pub(crate) result: Vec<Moments>,
     /// Embedded images by file, for checks; float64.
     embedded: HashMap<usize, Vec<f64>>,
+    /// Of the contents of all files.
+    contents: Digest,
     skipped_files: u64,
     skipped: Counter,
     batches: Counter,
@@ -156,6 +170,7 @@ impl<V: Variant> Trials<V> {
         folder: &Folder,
         variant: impl FnOnce(&Kit) -> Result<V, Failure>,
     ) -> Result<Self, Failure> {
+        let contents = folder.digest()?;
         let loader = Loader::new(folder.files.clone(), params.size, setup);
         let weights = Weights::new(setup.seed(), params.size);
         let kit = Kit { gpu, params: params.clone(), loader, weights, forwards: setup.counter(FORWARDS) };
@@ -173,6 +188,7 @@ impl<V: Variant> Trials<V> {
             tolerance,
             result: Vec::new(),
             embedded: HashMap::new(),
+            contents,
             skipped_files: folder.skipped.len() as u64,
             skipped: setup.counter(SKIPPED),
             batches: setup.counter(BATCHES),
@@ -256,7 +272,7 @@ impl<V: Variant> Measured for Trials<V> {
             actual.extend(self.result.iter().flat_map(|moments| moments.of_image(place)));
         }
         let words: Vec<u64> = order.iter().map(|file| *file as u64).chain([u64::from(key)]).collect();
-        let input = Digest::of(bytemuck::cast_slice(&words));
+        let input = Digest::of_parts([self.contents.0.as_bytes(), bytemuck::cast_slice(&words)]);
         Ok(Check::compare(&due, &actual, self.tolerance).with_input(input))
     }
 }

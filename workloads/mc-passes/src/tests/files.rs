@@ -100,3 +100,13 @@ fn a_file_that_goes_bad_between_is_named() {
         assert!(placed.check(1).unwrap().passed, "{variant}");
     }
 }
+
+#[test]
+fn other_images_are_another_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = made(folder.path(), 2);
+    let before = made.digest().unwrap();
+    assert_eq!(made.digest().unwrap(), before);
+    fs::copy(&made.files[0], &made.files[1]).unwrap();
+    assert_ne!(made.digest().unwrap(), before);
+}
