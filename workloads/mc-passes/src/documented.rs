@@ -2,12 +2,13 @@
 
 use perfharness_contract::Failure;
 
-use crate::encoder::Storage;
 use crate::host_sums::HostSums;
+use crate::kit::Kit;
 use crate::moments::Moments;
 use crate::plan::Plan;
+use crate::storage::Storage;
 use crate::tensor::Tensor;
-use crate::trials::{Kit, Variant};
+use crate::trials::Variant;
 
 /// Where the pixels do not fit, keeps them on the host and brings batch after batch, as the document says.
 pub(crate) struct Documented {

@@ -1,64 +1,18 @@
 //! The encoder on the device.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use half::f16;
 use perfharness_contract::Counter;
-use perfharness_gpu::{Bound, Buffer, Commands, Gpu, GpuError, Pipeline, Staging, wgpu};
+use perfharness_gpu::{Bound, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
 
-use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
+use crate::dims::{FEATURES, WIDTH, tokens};
+use crate::kernels::{Kernel, kernels};
 use crate::masks::pass_key;
+use crate::storage::Storage;
 use crate::weights::Weights;
 
 /// Work counter: images sent through the encoder.
 pub(crate) const FORWARDS: &str = "forwards";
-
-/// Form in which pixels, weights and tokens are stored. All sums are in float32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Storage {
-    Single,
-    Half,
-}
-
-impl Storage {
-    pub(crate) fn value_bytes(self) -> u64 {
-        match self {
-            Self::Single => 4,
-            Self::Half => 2,
-        }
-    }
-
-    fn prelude(self) -> &'static str {
-        match self {
-            Self::Single => "alias real = f32; alias real4 = vec4f;\n",
-            Self::Half => "enable f16; alias real = f16; alias real4 = vec4<f16>;\n",
-        }
-    }
-
-    /// Values in this form.
-    pub(crate) fn bytes(self, values: &[f32]) -> Cow<'_, [u8]> {
-        match self {
-            Self::Single => Cow::Borrowed(bytemuck::cast_slice(values)),
-            Self::Half => {
-                let halves: Vec<f16> = values.iter().map(|v| f16::from_f32(*v)).collect();
-                Cow::Owned(bytemuck::pod_collect_to_vec(&halves))
-            }
-        }
-    }
-
-    /// Records an upload of values in this form, to the start of a buffer.
-    pub(crate) fn upload_through(
-        self,
-        commands: &mut Commands,
-        staging: &mut Staging,
-        to: &Buffer,
-        values: &[f32],
-    ) {
-        let bytes = self.bytes(values);
-        commands.upload_through(staging, to.range::<u8>(0..bytes.len() as u64), &bytes);
-    }
-}
 
 /// Where the features go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,37 +54,10 @@ pub(crate) struct Encoder {
     forwards: Counter,
 }
 
-struct Kernel {
-    pipeline: Pipeline,
-    uses: &'static [&'static str],
-    groups: fn(&Form, u32) -> [u32; 3],
-}
-
 /// Some images, bound to the encoder.
 pub(crate) struct Batch {
     kernels: Vec<(Bound, [u32; 3])>,
     images: u64,
-}
-
-const COMMON: &str = include_str!("shaders/common.wgsl");
-const EMBEDDING: &str = include_str!("shaders/embedding.wgsl");
-const MIX_TOKEN: &str = include_str!("shaders/mix_token.wgsl");
-const PASS_TOKEN: &str = include_str!("shaders/pass_token.wgsl");
-const PROJECT: &str = include_str!("shaders/project.wgsl");
-
-/// Threads of a group.
-const GROUP: u32 = 64;
-
-fn for_each_token(form: &Form, images: u32) -> [u32; 3] {
-    [(images * tokens(form.size) as u32).div_ceil(GROUP), 1, 1]
-}
-
-fn for_two_tokens(form: &Form, images: u32) -> [u32; 3] {
-    [(images * tokens(form.size) as u32).div_ceil(2 * GROUP), 1, 1]
-}
-
-fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
-    [images, 1, 1]
 }
 
 impl Encoder {
@@ -227,49 +154,4 @@ impl Encoder {
     pub(crate) fn end_pass(&self, commands: &mut Commands) {
         commands.dispatch(&self.advance, [1, 1, 1]);
     }
-}
-
-fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
-    let constants = format!(
-        "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
-         const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n",
-        form.size,
-        tokens(form.size),
-    );
-    let kernel = |label, parts: &[&str], uses, groups| -> Result<Kernel, GpuError> {
-        let source = [&[form.storage.prelude(), &constants, COMMON], parts].concat().concat();
-        Ok(Kernel { pipeline: gpu.pipeline(label, &source, "main")?, uses, groups })
-    };
-    if form.fused {
-        let parts = [EMBEDDING, MIX_TOKEN, PASS_TOKEN, PROJECT, sink, include_str!("shaders/fused.wgsl")];
-        let uses =
-            &["batch", "passes", "pixels", "embedding", "mixing", "perceptron", "projection", "output"];
-        return Ok(vec![kernel("fused", &parts, uses, for_each_image)?]);
-    }
-    Ok(vec![
-        kernel(
-            "embed",
-            &[EMBEDDING, include_str!("shaders/embed.wgsl")],
-            &["batch", "pixels", "embedding", "x"],
-            for_two_tokens,
-        )?,
-        kernel(
-            "mix",
-            &[MIX_TOKEN, include_str!("shaders/mix.wgsl")],
-            &["batch", "passes", "mixing", "x", "y"],
-            for_each_image,
-        )?,
-        kernel(
-            "perceptron",
-            &[PASS_TOKEN, include_str!("shaders/perceptron.wgsl")],
-            &["batch", "passes", "perceptron", "y"],
-            for_each_token,
-        )?,
-        kernel(
-            "head",
-            &[PROJECT, sink, include_str!("shaders/head.wgsl")],
-            &["batch", "passes", "y", "projection", "output"],
-            for_each_image,
-        )?,
-    ])
 }

@@ -6,10 +6,12 @@ use perfharness_contract::Failure;
 use perfharness_gpu::{Buffer, Commands, Gpu, GpuError, Readback};
 
 use crate::dims::FEATURES;
-use crate::encoder::{Batch, Encoder, Sink, Storage};
+use crate::encoder::{Batch, Encoder, Sink};
+use crate::kit::Kit;
 use crate::moments::{Moments, Sums, snapshots};
+use crate::params::Params;
 use crate::plan::Plan;
-use crate::trials::{Kit, Params};
+use crate::storage::Storage;
 
 /// An encoder, and the sums of its features in float64.
 pub(crate) struct HostSums {

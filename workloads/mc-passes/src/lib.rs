@@ -9,14 +9,18 @@ mod documented;
 mod encoder;
 mod folder;
 mod host_sums;
+mod kernels;
+mod kit;
 mod masks;
 mod moments;
 mod optimized;
+mod params;
 mod photographs;
 mod pixels;
 mod plan;
 mod reference;
 mod slow;
+mod storage;
 mod tensor;
 #[cfg(test)]
 mod tests;
@@ -28,9 +32,12 @@ use perfharness_contract::{
 };
 use perfharness_gpu::{Gpu, gpu_meter};
 
-use encoder::{FORWARDS, Storage};
+use encoder::FORWARDS;
+use kit::Kit;
+use params::Params;
 use pixels::{DECODES, RESIZES};
-use trials::{BATCHES, Kit, Params, SKIPPED, Trials, Variant};
+use storage::Storage;
+use trials::{BATCHES, SKIPPED, Trials, Variant};
 
 const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";

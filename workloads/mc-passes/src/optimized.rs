@@ -3,11 +3,14 @@
 use perfharness_contract::Failure;
 use perfharness_gpu::{Gpu, GpuError, Readback};
 
-use crate::encoder::{Batch, Encoder, Sink, Storage};
+use crate::encoder::{Batch, Encoder, Sink};
+use crate::kit::Kit;
 use crate::moments::{Moments, snapshots};
+use crate::params::Params;
 use crate::plan::Plan;
+use crate::storage::Storage;
 use crate::tensor::Tensor;
-use crate::trials::{Kit, Params, Variant};
+use crate::trials::Variant;
 
 /// Where the pixels do not fit, one batch is copied while another one is computed.
 pub(crate) struct Optimized {

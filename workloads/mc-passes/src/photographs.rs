@@ -81,6 +81,9 @@ fn write_at_once(folder: &Path, path: &Path, image: &RgbImage) -> Result<(), Ima
     image.write_to(&mut bytes, ImageFormat::Png)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes.get_ref())?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    match file.persist(path) {
+        // Where a file that somebody has open cannot be replaced, another process was faster.
+        Err(error) if !path.is_file() => Err(error.error.into()),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }

@@ -3,12 +3,13 @@
 use perfharness_contract::Failure;
 use perfharness_gpu::{Buffer, Staging};
 
-use crate::encoder::Storage;
 use crate::host_sums::HostSums;
+use crate::kit::Kit;
 use crate::moments::Moments;
 use crate::pixels::Loader;
 use crate::plan::Plan;
-use crate::trials::{Kit, Variant};
+use crate::storage::Storage;
+use crate::trials::Variant;
 
 /// Keeps its buffers, as the document's program does, but no pixels.
 pub(crate) struct Slow {

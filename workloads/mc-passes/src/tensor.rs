@@ -8,10 +8,10 @@ use std::ops::Range;
 use perfharness_contract::Failure;
 use perfharness_gpu::{AdapterKind, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
 
-use crate::encoder::Storage;
+use crate::kit::Kit;
 use crate::pixels::Loader;
 use crate::plan::Plan;
-use crate::trials::Kit;
+use crate::storage::Storage;
 
 /// Pixels that are decoded once in an iteration.
 pub(crate) struct Tensor {

@@ -4,19 +4,20 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use perfharness_contract::{Check, Counter, Digest, Failure, Measured, Setup, Tolerance, input_rng};
-use perfharness_gpu::{Gpu, GpuError};
+use perfharness_gpu::Gpu;
 use perfharness_platform::env;
 use rand_pcg::rand_core::Rng as _;
-use serde::Serialize;
 
-use crate::dims::{FEATURES, image_values};
-use crate::encoder::{Encoder, FORWARDS, Form, Sink, Storage};
+use crate::dims::FEATURES;
+use crate::encoder::FORWARDS;
 use crate::folder::Folder;
+use crate::kit::Kit;
 use crate::masks::{Mask, pass_key};
 use crate::moments::{Moments, Sums, snapshots};
+use crate::params::Params;
 use crate::photographs::{cache_folder, make_files};
 use crate::pixels::Loader;
-use crate::plan::{Need, Plan, plan};
+use crate::plan::Plan;
 use crate::reference;
 use crate::weights::Weights;
 
@@ -30,92 +31,6 @@ pub(crate) const IMAGES_VARIABLE: &str = "PERFHARNESS_IMAGES";
 /// Forward passes that a check computes again. Where the case has more, it takes some of the images, others in every
 /// iteration.
 const CHECKED_FORWARDS: u64 = 64;
-
-/// Parameters of a case.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Params {
-    /// Images, N.
-    pub(crate) images: usize,
-    /// Edge of an image in pixels.
-    pub(crate) size: usize,
-    /// Passes, T.
-    pub(crate) passes: u64,
-    /// Trials, K.
-    pub(crate) trials: u64,
-    /// Images in a batch.
-    pub(crate) batch: usize,
-    /// Device memory that may be used.
-    pub(crate) budget_bytes: u64,
-    /// Bytes of all pixels in float32.
-    pub(crate) pixel_bytes: u64,
-}
-
-impl Params {
-    pub(crate) fn new(
-        size: usize,
-        images: usize,
-        passes: u64,
-        trials: u64,
-        batch: usize,
-        budget_bytes: u64,
-    ) -> Self {
-        let pixel_bytes = 4 * (images * image_values(size)) as u64;
-        Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes }
-    }
-
-    /// Memory of a placement, on the device and on the host, where so many bytes of pixels are kept.
-    pub(crate) fn memory_bytes(&self, kept_pixels: u64) -> u64 {
-        /// What a worker with an open device takes by itself.
-        const WORKER: u64 = 100 << 20;
-        let image = 4 * image_values(self.size) as u64;
-        let batch = image * self.batch.min(self.images) as u64;
-        let results =
-            snapshots(self.passes).len() as u64 * self.trials * (self.images * FEATURES * 16) as u64;
-        // A batch while it is loaded, and two of staging.
-        WORKER + kept_pixels + 3 * batch + results
-    }
-
-    /// Images sent through the encoder in an iteration.
-    pub(crate) fn forwards(&self) -> u64 {
-        self.images as u64 * self.passes * self.trials
-    }
-}
-
-/// What a variant is made from.
-pub(crate) struct Kit {
-    pub(crate) gpu: Gpu,
-    pub(crate) params: Params,
-    pub(crate) loader: Loader,
-    pub(crate) weights: Weights,
-    forwards: Counter,
-}
-
-impl Kit {
-    /// The memory plan where pixels are stored in this form.
-    pub(crate) fn plan(&self, storage: Storage) -> Plan {
-        plan(&Need {
-            images: self.params.images,
-            size: self.params.size,
-            value_bytes: storage.value_bytes(),
-            batch: self.params.batch,
-            budget: self.params.budget_bytes,
-            max_binding: self.gpu.max_binding(),
-        })
-    }
-
-    /// An encoder for batches of `batch` images.
-    pub(crate) fn encoder(
-        &self,
-        batch: usize,
-        storage: Storage,
-        sink: Sink,
-        fused: bool,
-    ) -> Result<Encoder, GpuError> {
-        let Params { images, size, passes, .. } = self.params;
-        let form = Form { images, batch, size, passes, storage, sink, fused };
-        Encoder::new(&self.gpu, form, &self.weights, self.forwards.clone())
-    }
-}
 
 /// A way of doing all trials.
 pub(crate) trait Variant {
