@@ -8,5 +8,6 @@ pub fn all() -> Vec<Workload> {
         perfharness_json_logging::workload(),
         perfharness_label_remap::workload(),
         perfharness_metrics_sync::workload(),
+        perfharness_mc_passes::workload(),
     ]
 }

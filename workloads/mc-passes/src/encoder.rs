@@ -1,0 +1,157 @@
+//! The encoder on the device.
+
+use std::ops::Range;
+
+use perfharness_contract::Counter;
+use perfharness_gpu::{Bound, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
+
+use crate::dims::{FEATURES, WIDTH, tokens};
+use crate::kernels::{Kernel, kernels};
+use crate::masks::pass_key;
+use crate::storage::Storage;
+use crate::weights::Weights;
+
+/// Work counter: images sent through the encoder.
+pub(crate) const FORWARDS: &str = "forwards";
+
+/// Where the features go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sink {
+    /// Those of the batch at hand, by themselves.
+    Features,
+    /// Mean and deviation of all images, summed up on the device.
+    Moments,
+}
+
+/// What an encoder is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    pub(crate) images: usize,
+    /// Most images in a batch.
+    pub(crate) batch: usize,
+    /// Edge of an image in pixels.
+    pub(crate) size: usize,
+    /// Passes of a trial.
+    pub(crate) passes: u64,
+    pub(crate) storage: Storage,
+    pub(crate) sink: Sink,
+    /// One kernel in place of four.
+    pub(crate) fused: bool,
+}
+
+/// Pipelines, weights and what the kernels hand to each other.
+pub(crate) struct Encoder {
+    gpu: Gpu,
+    form: Form,
+    kernels: Vec<Kernel>,
+    buffers: Vec<(&'static str, Buffer)>,
+    /// Number of the pass at hand and the keys of all.
+    passes: Buffer,
+    keys: Staging,
+    advance: Bound,
+    /// Features of a batch, or moments of all images.
+    pub(crate) output: Buffer,
+    forwards: Counter,
+}
+
+/// Some images, bound to the encoder.
+pub(crate) struct Batch {
+    kernels: Vec<(Bound, [u32; 3])>,
+    images: u64,
+}
+
+impl Encoder {
+    /// Makes the encoder and uploads its weights.
+    ///
+    /// # Errors
+    /// [`GpuError::Lacks`] where the device has not what the form takes.
+    pub(crate) fn new(gpu: &Gpu, form: Form, weights: &Weights, forwards: Counter) -> Result<Self, GpuError> {
+        if form.storage == Storage::Half {
+            gpu.require(wgpu::Features::SHADER_F16)?;
+        }
+        let perceptron: Vec<f32> = weights
+            .inner
+            .chunks_exact(WIDTH)
+            .zip(weights.outer.chunks_exact(WIDTH))
+            .flat_map(|(inner, outer)| inner.iter().chain(outer).copied())
+            .collect();
+        let upload = |label: &'static str, values: &[f32]| {
+            Ok::<_, GpuError>((label, gpu.upload(label, &form.storage.bytes(values))?))
+        };
+        let (sink, label, values) = match form.sink {
+            Sink::Features => {
+                (include_str!("shaders/store_features.wgsl"), "features", form.batch * FEATURES)
+            }
+            Sink::Moments => {
+                (include_str!("shaders/store_moments.wgsl"), "moments", form.images * 2 * FEATURES)
+            }
+        };
+        let output = gpu.buffer_for::<f32>(label, values as u64)?;
+        let passes = gpu.buffer_for::<u32>("passes", 1 + form.passes)?;
+        let mut buffers = vec![
+            upload("embedding", &weights.embedding)?,
+            upload("mixing", &weights.mixing)?,
+            upload("perceptron", &perceptron)?,
+            upload("projection", &weights.projection)?,
+            ("output", output.clone()),
+            ("passes", passes.clone()),
+        ];
+        if !form.fused {
+            let bytes = (form.batch * tokens(form.size) * WIDTH) as u64 * form.storage.value_bytes();
+            buffers.push(("x", gpu.buffer("x", bytes)?));
+            buffers.push(("y", gpu.buffer("y", bytes)?));
+        }
+        let kernels = kernels(gpu, &form, sink)?;
+        let advance = gpu.pipeline("advance", include_str!("shaders/advance.wgsl"), "main")?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            form,
+            kernels,
+            buffers,
+            keys: gpu.staging("keys of the passes", passes.bytes(), 2)?,
+            advance: advance.bind([("passes", &passes)])?,
+            passes,
+            output,
+            forwards,
+        })
+    }
+
+    /// Binds the images at these places of the order, whose pixels are at the start of `pixels`.
+    ///
+    /// # Errors
+    /// When they do not fit.
+    pub(crate) fn bind(&self, pixels: &Buffer, images: &Range<usize>) -> Result<Batch, GpuError> {
+        let count = images.len() as u32;
+        let batch = self.gpu.uniform("batch", &[images.start as u32, count])?;
+        let kernels = self.kernels.iter().map(|kernel| {
+            let buffer = |name: &&'static str| match *name {
+                "batch" => Some((*name, &batch)),
+                "pixels" => Some((*name, pixels)),
+                _ => self.buffers.iter().find(|(known, _)| known == name).map(|(_, buffer)| (*name, buffer)),
+            };
+            let bound = kernel.pipeline.bind(kernel.uses.iter().filter_map(buffer))?;
+            Ok((bound, (kernel.groups)(&self.form, count)))
+        });
+        Ok(Batch { kernels: kernels.collect::<Result<_, GpuError>>()?, images: u64::from(count) })
+    }
+
+    /// Records the start of a trial: its first pass is at hand.
+    pub(crate) fn start_trial(&mut self, commands: &mut Commands, iteration_key: u32, trial: u64) {
+        let keys = (0..self.form.passes).map(|pass| pass_key(iteration_key, trial, pass));
+        let passes: Vec<u32> = std::iter::once(0).chain(keys).collect();
+        commands.upload_through(&mut self.keys, &self.passes, &passes);
+    }
+
+    /// Records a forward pass of a batch.
+    pub(crate) fn forward(&self, commands: &mut Commands, batch: &Batch) {
+        for (kernel, groups) in &batch.kernels {
+            commands.dispatch(kernel, *groups);
+        }
+        self.forwards.add(batch.images);
+    }
+
+    /// Records the end of a pass: the next one is at hand.
+    pub(crate) fn end_pass(&self, commands: &mut Commands) {
+        commands.dispatch(&self.advance, [1, 1, 1]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The kernels of the encoder, put together from the parts that they share.
+
+use perfharness_gpu::{Gpu, GpuError, Pipeline};
+
+use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
+use crate::encoder::Form;
+
+/// A pipeline, and how it is used.
+pub(crate) struct Kernel {
+    pub(crate) pipeline: Pipeline,
+    /// The names of its bindings.
+    pub(crate) uses: &'static [&'static str],
+    /// Workgroups for so many images.
+    pub(crate) groups: fn(&Form, u32) -> [u32; 3],
+}
+
+const COMMON: &str = include_str!("shaders/common.wgsl");
+const EMBEDDING: &str = include_str!("shaders/embedding.wgsl");
+const MIX_TOKEN: &str = include_str!("shaders/mix_token.wgsl");
+const PASS_TOKEN: &str = include_str!("shaders/pass_token.wgsl");
+const PROJECT: &str = include_str!("shaders/project.wgsl");
+
+/// Threads of a group.
+const GROUP: u32 = 64;
+
+fn for_each_token(form: &Form, images: u32) -> [u32; 3] {
+    [(images * tokens(form.size) as u32).div_ceil(GROUP), 1, 1]
+}
+
+fn for_two_tokens(form: &Form, images: u32) -> [u32; 3] {
+    [(images * tokens(form.size) as u32).div_ceil(2 * GROUP), 1, 1]
+}
+
+fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
+    [images, 1, 1]
+}
+
+/// The kernels of a forward pass, in their order; `sink` is the source of what takes the features.
+///
+/// # Errors
+/// [`GpuError::Lacks`] where the device has not what they take.
+pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
+    let constants = format!(
+        "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
+         const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n",
+        form.size,
+        tokens(form.size),
+    );
+    let kernel = |label, parts: &[&str], uses, groups| -> Result<Kernel, GpuError> {
+        let source = [&[form.storage.prelude(), &constants, COMMON], parts].concat().concat();
+        Ok(Kernel { pipeline: gpu.pipeline(label, &source, "main")?, uses, groups })
+    };
+    if form.fused {
+        let parts = [EMBEDDING, MIX_TOKEN, PASS_TOKEN, PROJECT, sink, include_str!("shaders/fused.wgsl")];
+        let uses =
+            &["batch", "passes", "pixels", "embedding", "mixing", "perceptron", "projection", "output"];
+        return Ok(vec![kernel("fused", &parts, uses, for_each_image)?]);
+    }
+    Ok(vec![
+        kernel(
+            "embed",
+            &[EMBEDDING, include_str!("shaders/embed.wgsl")],
+            &["batch", "pixels", "embedding", "x"],
+            for_two_tokens,
+        )?,
+        kernel(
+            "mix",
+            &[MIX_TOKEN, include_str!("shaders/mix.wgsl")],
+            &["batch", "passes", "mixing", "x", "y"],
+            for_each_image,
+        )?,
+        kernel(
+            "perceptron",
+            &[PASS_TOKEN, include_str!("shaders/perceptron.wgsl")],
+            &["batch", "passes", "perceptron", "y"],
+            for_each_token,
+        )?,
+        kernel(
+            "head",
+            &[PROJECT, sink, include_str!("shaders/head.wgsl")],
+            &["batch", "passes", "y", "projection", "output"],
+            for_each_image,
+        )?,
+    ])
+}

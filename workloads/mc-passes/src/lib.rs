@@ -1,0 +1,164 @@
+//! Stochastic forward passes of a vision encoder over images on disk: document 002.
+//!
+//! Dropout stays on while the same images go through the encoder T times, in K trials; wanted are mean and variance of
+//! each image's features. The document's program loads every image anew in each of the T x K passes.
+
+mod claims;
+mod dims;
+mod documented;
+mod encoder;
+mod folder;
+mod host_sums;
+mod kernels;
+mod kit;
+mod masks;
+mod moments;
+mod optimized;
+mod params;
+mod photographs;
+mod pixels;
+mod plan;
+mod reference;
+mod slow;
+mod storage;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod trials;
+mod weights;
+
+use perfharness_contract::{
+    Case, Direction, Effort, Failure, MetricDef, Portability, Role, Setup, Tolerance, VariantDef, Workload,
+};
+use perfharness_gpu::{Gpu, gpu_meter};
+
+use encoder::FORWARDS;
+use kit::Kit;
+use params::Params;
+use pixels::{DECODES, RESIZES};
+use storage::Storage;
+use trials::{BATCHES, SKIPPED, Trials, Variant};
+
+const SLOW: &str = "slow";
+const DOCUMENTED: &str = "documented";
+const OPTIMIZED: &str = "optimized";
+const FUSED: &str = "fused";
+const HALF: &str = "optimized-f16";
+const UNIFIED: &str = "unified";
+
+/// Images in a batch, where the case is not about that.
+const BATCH: usize = 64;
+/// Device memory that may be used: what the document's card has.
+const BUDGET: u64 = 16 << 30;
+
+/// How far float32 on the device may be from float64.
+const SINGLE: Tolerance = Tolerance::Relative(5e-5);
+/// As above, where pixels, weights and tokens are stored in float16.
+const STORED_IN_HALF: Tolerance = Tolerance::Relative(5e-3);
+
+/// The workload `mc-passes`.
+pub fn workload() -> Workload {
+    let slow = VariantDef::new(
+        SLOW,
+        Role::Slow,
+        "opens, decodes, resizes, normalises and uploads every image in every pass, reads features back",
+    );
+    let documented = VariantDef::new(
+        DOCUMENTED,
+        Role::Documented,
+        "loads every image once into a tensor on the device, reads features back in every pass",
+    );
+    let optimized = VariantDef::new(
+        OPTIMIZED,
+        Role::Optimized,
+        "sums up on the device too, and reads one snapshot for each number of passes",
+    );
+    let fused = VariantDef::new(FUSED, Role::Other, "as `optimized`, with the encoder in one kernel")
+        .reference(OPTIMIZED);
+    let half = VariantDef::new(
+        HALF,
+        Role::Other,
+        "as `optimized`, with pixels, weights and tokens in half precision",
+    )
+    .reference(OPTIMIZED)
+    .caveat("Features differ from those in single precision in the third to fourth digit.");
+    let unified = VariantDef::new(
+        UNIFIED,
+        Role::Other,
+        "as `optimized`, with pixels written into the memory that the GPU reads",
+    )
+    .reference(OPTIMIZED)
+    .needs("an adapter that shares the memory of the CPU");
+    Workload::builder("mc-passes", 1, "Stochastic forward passes of a vision encoder over images on disk")
+        .source("002", "")
+        .cases(cases())
+        .meter(gpu_meter())
+        .metrics(metrics())
+        .claims(claims::claims())
+        .variant_with(slow.needs("gpu"), |params, setup| place(params, setup, SINGLE, slow::Slow::new))
+        .variant_with(documented.needs("gpu"), |params, setup| {
+            place(params, setup, SINGLE, documented::Documented::new)
+        })
+        .variant_with(optimized.needs("gpu"), |params, setup| {
+            place(params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, false))
+        })
+        .variant_with(fused.needs("gpu"), |params, setup| {
+            place(params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, true))
+        })
+        .variant_with(half.needs("gpu"), |params, setup| {
+            place(params, setup, STORED_IN_HALF, |kit| optimized::Optimized::new(kit, Storage::Half, false))
+        })
+        .variant_with(unified.needs("gpu"), |params, setup| {
+            place(params, setup, SINGLE, optimized::Optimized::unified)
+        })
+        .memory(SLOW, |params| params.memory_bytes(0))
+        .memory(DOCUMENTED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(OPTIMIZED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(FUSED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(HALF, |params| params.memory_bytes(params.pixel_bytes / 2))
+        .memory(UNIFIED, |params| params.memory_bytes(params.pixel_bytes))
+        .build()
+}
+
+fn place<V: Variant>(
+    params: &Params,
+    setup: &Setup,
+    tolerance: Tolerance,
+    variant: impl FnOnce(&Kit) -> Result<V, Failure>,
+) -> Result<Trials<V>, Failure> {
+    Trials::new(Gpu::open(setup)?, params, setup, tolerance, variant)
+}
+
+fn cases() -> Vec<Case<Params>> {
+    use Effort::{Standard, Thorough};
+    let case = |id: &str, params: Params, efforts: &[Effort]| {
+        let forwards = params.forwards();
+        Case::new(id, params).items(forwards, "forward passes").efforts(efforts)
+    };
+    let of = |size, images, passes, trials| Params::new(size, images, passes, trials, BATCH, BUDGET);
+    let batch = |batch| Params::new(224, 500, 4, 1, batch, BUDGET);
+    vec![
+        case("px224-n20", of(224, 20, 8, 1), &Effort::ALL),
+        case("px384-n20", of(384, 20, 8, 1), &[Standard, Thorough]),
+        case("px224-n1-k10", of(224, 1, 64, 10), &[Standard, Thorough]),
+        case("px224-n500-b1", batch(1), &[Thorough]),
+        case("px224-n500-b8", batch(8), &[Thorough]),
+        case("px224-n500-b64", batch(64), &[Thorough]),
+        case("px224-n500-b500", batch(500), &[Thorough]),
+        case("px224-n64-16mb", Params::new(224, 64, 16, 1, BATCH, 16 << 20), &[Thorough]),
+        case("px224-n500-k10", of(224, 500, 64, 10), &[Thorough]),
+        case("px384-n500-k10", of(384, 500, 64, 10), &[Thorough]),
+    ]
+}
+
+fn metrics() -> Vec<MetricDef> {
+    let told = |id, title| MetricDef { direction: Direction::Neutral, ..MetricDef::count(id, title) };
+    vec![
+        MetricDef::work(FORWARDS, "images through the encoder"),
+        MetricDef::count(DECODES, "images decoded"),
+        MetricDef::count(RESIZES, "images resized"),
+        told(SKIPPED, "files skipped"),
+        // It follows from the device's limits.
+        MetricDef { portability: Portability::MachineClass, ..told(BATCHES, "batches of images") },
+    ]
+}

@@ -1,0 +1,103 @@
+//! The best that we know: the device sums up too, and the host waits once for each snapshot.
+
+use perfharness_contract::Failure;
+use perfharness_gpu::{Gpu, GpuError, Readback};
+
+use crate::encoder::{Batch, Encoder, Sink};
+use crate::kit::Kit;
+use crate::moments::{Moments, snapshots};
+use crate::params::Params;
+use crate::plan::Plan;
+use crate::storage::Storage;
+use crate::tensor::Tensor;
+use crate::trials::Variant;
+
+/// Where the pixels do not fit, one batch is copied while another one is computed.
+pub(crate) struct Optimized {
+    gpu: Gpu,
+    params: Params,
+    tensor: Tensor,
+    encoder: Encoder,
+    batches: Vec<Batch>,
+    /// In turns for one trial after the other, so that the next is under way while the host takes the last.
+    kept: [Kept; 2],
+}
+
+/// The numbers of passes of the snapshots of a trial, and their statistics.
+type Kept = Vec<(u64, Readback<f32>)>;
+
+impl Optimized {
+    /// With pixels that are copied to the device.
+    pub(crate) fn new(kit: &Kit, storage: Storage, fused: bool) -> Result<Self, Failure> {
+        Self::with(kit, Tensor::new(kit, storage, 2)?, storage, fused)
+    }
+
+    /// With pixels that are written in place.
+    pub(crate) fn unified(kit: &Kit) -> Result<Self, Failure> {
+        Self::with(kit, Tensor::shared(kit, Storage::Single)?, Storage::Single, false)
+    }
+
+    fn with(kit: &Kit, tensor: Tensor, storage: Storage, fused: bool) -> Result<Self, Failure> {
+        let encoder = kit.encoder(tensor.plan.batch, storage, Sink::Moments, fused)?;
+        let ranges = tensor.plan.batches();
+        let batches = ranges.iter().enumerate().map(|(i, range)| encoder.bind(tensor.buffer(i), range));
+        let batches = batches.collect::<Result<_, GpuError>>()?;
+        let readback = |passes| Ok((passes, kit.gpu.readback("snapshot", encoder.output.count::<f32>())?));
+        let kept =
+            || snapshots(kit.params.passes).into_iter().map(readback).collect::<Result<Kept, GpuError>>();
+        let kept = [kept()?, kept()?];
+        Ok(Self { gpu: kit.gpu.clone(), params: kit.params.clone(), tensor, encoder, batches, kept })
+    }
+
+    /// Starts a pass of a trial: one submit, or where pixels are streamed one for each batch.
+    fn pass(&mut self, key: u32, trial: u64, pass: u64) -> Result<(), GpuError> {
+        let mut commands = self.gpu.commands("pass");
+        if pass == 0 {
+            self.encoder.start_trial(&mut commands, key, trial);
+        }
+        for (i, batch) in self.batches.iter().enumerate() {
+            self.tensor.bring(&mut commands, i);
+            self.encoder.forward(&mut commands, batch);
+            if !self.tensor.plan.resident && i + 1 < self.batches.len() {
+                commands.submit()?;
+            }
+        }
+        self.encoder.end_pass(&mut commands);
+        if let Some((_, readback)) =
+            self.kept[(trial % 2) as usize].iter_mut().find(|(passes, _)| *passes == pass + 1)
+        {
+            commands.download(&self.encoder.output, readback);
+        }
+        commands.submit()?;
+        Ok(())
+    }
+
+    /// Waits for the snapshots of a trial.
+    fn take(&mut self, trial: u64, result: &mut Vec<Moments>) -> Result<(), GpuError> {
+        for (passes, readback) in &mut self.kept[(trial % 2) as usize] {
+            result.push(Moments::of_device(&readback.wait()?, *passes));
+        }
+        Ok(())
+    }
+}
+
+impl Variant for Optimized {
+    fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure> {
+        self.tensor.load(order)?;
+        let mut result = Vec::new();
+        for trial in 0..self.params.trials {
+            for pass in 0..self.params.passes {
+                self.pass(key, trial, pass)?;
+            }
+            if trial > 0 {
+                self.take(trial - 1, &mut result)?;
+            }
+        }
+        self.take(self.params.trials - 1, &mut result)?;
+        Ok(result)
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.tensor.plan
+    }
+}

@@ -1,0 +1,56 @@
+//! What makes a case.
+
+use serde::Serialize;
+
+use crate::dims::{FEATURES, image_values};
+use crate::moments::snapshots;
+
+/// Parameters of a case.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Params {
+    /// Images, N.
+    pub(crate) images: usize,
+    /// Edge of an image in pixels.
+    pub(crate) size: usize,
+    /// Passes, T.
+    pub(crate) passes: u64,
+    /// Trials, K.
+    pub(crate) trials: u64,
+    /// Images in a batch.
+    pub(crate) batch: usize,
+    /// Device memory that may be used.
+    pub(crate) budget_bytes: u64,
+    /// Bytes of all pixels in float32.
+    pub(crate) pixel_bytes: u64,
+}
+
+impl Params {
+    pub(crate) fn new(
+        size: usize,
+        images: usize,
+        passes: u64,
+        trials: u64,
+        batch: usize,
+        budget_bytes: u64,
+    ) -> Self {
+        let pixel_bytes = 4 * (images * image_values(size)) as u64;
+        Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes }
+    }
+
+    /// Memory of a placement, on the device and on the host, where so many bytes of pixels are kept.
+    pub(crate) fn memory_bytes(&self, kept_pixels: u64) -> u64 {
+        /// What a worker with an open device takes by itself.
+        const WORKER: u64 = 100 << 20;
+        let image = 4 * image_values(self.size) as u64;
+        let batch = image * self.batch.min(self.images) as u64;
+        let results =
+            snapshots(self.passes).len() as u64 * self.trials * (self.images * FEATURES * 16) as u64;
+        // A batch while it is loaded, and two of staging.
+        WORKER + kept_pixels + 3 * batch + results
+    }
+
+    /// Images sent through the encoder in an iteration.
+    pub(crate) fn forwards(&self) -> u64 {
+        self.images as u64 * self.passes * self.trials
+    }
+}

@@ -1,0 +1,89 @@
+//! Distinct image files, made once from a few photographs and kept for all processes.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use image::imageops::{self, FilterType};
+use image::{ImageError, ImageFormat, RgbImage};
+use perfharness_contract::{Failure, input_rng};
+use perfharness_platform::env;
+use rand_pcg::rand_core::Rng as _;
+
+/// Changes whenever the files would; it is a part of the folder's name.
+const VERSION: u32 = 1;
+/// Size of the files, which is that of the photographs.
+const FILE_SIZE: (u32, u32) = (320, 240);
+
+const PHOTOGRAPHS: [&[u8]; 3] = [
+    include_bytes!("../photographs/astronaut.png"),
+    include_bytes!("../photographs/cat.png"),
+    include_bytes!("../photographs/rocket.png"),
+];
+
+/// The folder for files that outlive a run: the user's own cache folder, else the system's for temporary files.
+pub(crate) fn cache_folder() -> PathBuf {
+    let set = |name| env::var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("PERFHARNESS_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME"))
+        .or_else(|| set("LOCALAPPDATA"))
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir);
+    base.join("perfharness").join(format!("mc-passes-images-{VERSION}"))
+}
+
+/// Makes sure that the first `count` files are there, and names them. Several processes may do so at once: each file
+/// appears complete or not at all, and is the same whoever makes it.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(crate) fn make_files(folder: &Path, count: usize) -> Result<Vec<PathBuf>, Failure> {
+    let paths: Vec<PathBuf> = (0..count).map(|i| folder.join(format!("{i:05}.png"))).collect();
+    let missing: Vec<(usize, &PathBuf)> =
+        paths.iter().enumerate().filter(|(_, path)| !path.is_file()).collect();
+    if missing.is_empty() {
+        return Ok(paths);
+    }
+    let failed = |error: ImageError| Failure::Failed(format!("images in {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder)?;
+    let decode = |bytes| image::load_from_memory(bytes).map(|image| image.to_rgb8());
+    let photographs = PHOTOGRAPHS.map(decode).into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    for (i, path) in missing {
+        let made = vary(&photographs[i % photographs.len()], i as u64);
+        write_at_once(folder, path, &made).map_err(failed)?;
+    }
+    Ok(paths)
+}
+
+/// A crop of a photograph, in colours and a brightness of its own.
+fn vary(photograph: &RgbImage, number: u64) -> RgbImage {
+    let mut rng = input_rng(0, "mc-passes images", number);
+    let mut draw =
+        |least: f64, most: f64| least + (most - least) * f64::from(rng.next_u32()) / 4_294_967_296.0;
+    let (width, height) = FILE_SIZE;
+    let share = draw(0.7, 1.0);
+    let part = |length: u32| (f64::from(length) * share) as u32;
+    let (w, h) = (part(width), part(height));
+    let (left, top) = (draw(0.0, f64::from(width - w)) as u32, draw(0.0, f64::from(height - h)) as u32);
+    let cut = imageops::crop_imm(photograph, left, top, w, h).to_image();
+    let mut made = imageops::resize(&cut, width, height, FilterType::Triangle);
+    let gains = [draw(0.7, 1.2), draw(0.7, 1.2), draw(0.7, 1.2)];
+    let lift = draw(-20.0, 20.0);
+    for pixel in made.pixels_mut() {
+        for (value, gain) in pixel.0.iter_mut().zip(gains) {
+            *value = (f64::from(*value) * gain + lift).clamp(0.0, 255.0) as u8;
+        }
+    }
+    made
+}
+
+fn write_at_once(folder: &Path, path: &Path, image: &RgbImage) -> Result<(), ImageError> {
+    let mut bytes = io::Cursor::new(Vec::new());
+    image.write_to(&mut bytes, ImageFormat::Png)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes.get_ref())?;
+    match file.persist(path) {
+        // Where a file that somebody has open cannot be replaced, another process was faster.
+        Err(error) if !path.is_file() => Err(error.error.into()),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

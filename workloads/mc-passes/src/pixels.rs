@@ -1,0 +1,70 @@
+//! From a file to the values that the encoder takes.
+
+use std::path::{Path, PathBuf};
+
+use image::imageops::FilterType;
+use image::{DynamicImage, ImageError, ImageReader};
+use perfharness_contract::{Counter, Failure, Setup};
+
+use crate::dims::COLORS;
+
+/// Work that the variants do unequal amounts of: files decoded.
+pub(crate) const DECODES: &str = "decodes";
+/// Images resized and normalised.
+pub(crate) const RESIZES: &str = "resizes";
+
+/// Mean and standard deviation of the colours, as CLIP's image processor has them.
+const MEAN: [f32; COLORS] = [0.481_454_66, 0.457_827_5, 0.408_210_73];
+const DEVIATION: [f32; COLORS] = [0.268_629_54, 0.261_302_6, 0.275_777_1];
+
+/// Decodes a file, by what it holds and not by its name.
+///
+/// # Errors
+/// When it cannot be read, or is no image that this program knows.
+pub(crate) fn decode(path: &Path) -> Result<DynamicImage, ImageError> {
+    ImageReader::open(path)?.with_guessed_format()?.decode()
+}
+
+/// Loads files as the document's program does: open, decode, convert to RGB, resize, normalise.
+#[derive(Clone, Debug)]
+pub(crate) struct Loader {
+    pub(crate) files: Vec<PathBuf>,
+    size: usize,
+    decodes: Counter,
+    resizes: Counter,
+}
+
+impl Loader {
+    pub(crate) fn new(files: Vec<PathBuf>, size: usize, setup: &Setup) -> Self {
+        Self { files, size, decodes: setup.counter(DECODES), resizes: setup.counter(RESIZES) }
+    }
+
+    /// Appends the values of file `at`, one colour after the other, row by row.
+    ///
+    /// # Errors
+    /// When the file, which could be decoded before, no longer can.
+    pub(crate) fn load(&self, at: usize, values: &mut Vec<f32>) -> Result<(), Failure> {
+        let path = &self.files[at];
+        let decoded =
+            decode(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        self.decodes.add(1);
+        let size = self.size as u32;
+        let resized = image::imageops::resize(&decoded.to_rgb8(), size, size, FilterType::Triangle);
+        self.resizes.add(1);
+        for color in 0..COLORS {
+            let normalise = |value: u8| (f32::from(value) / 255.0 - MEAN[color]) / DEVIATION[color];
+            values.extend(resized.pixels().map(|pixel| normalise(pixel.0[color])));
+        }
+        Ok(())
+    }
+
+    /// The values of several files, one after the other.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_all(&self, files: &[usize]) -> Result<Vec<f32>, Failure> {
+        let mut values = Vec::with_capacity(files.len() * crate::dims::image_values(self.size));
+        files.iter().try_for_each(|at| self.load(*at, &mut values))?;
+        Ok(values)
+    }
+}

@@ -1,0 +1,136 @@
+//! How much memory an iteration takes, and how its images are cut into batches. Pure: limits in, plan out.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::dims::{FEATURES, WIDTH, image_values, tokens};
+
+/// What is to be planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    /// Images of an iteration.
+    pub(crate) images: usize,
+    /// Edge of an image in pixels.
+    pub(crate) size: usize,
+    /// Bytes of one value of the pixels and tokens.
+    pub(crate) value_bytes: u64,
+    /// Images that the case wants in a batch.
+    pub(crate) batch: usize,
+    /// Bytes of device memory that may be used.
+    pub(crate) budget: u64,
+    /// Most bytes that a shader can be given in one piece.
+    pub(crate) max_binding: u64,
+}
+
+/// What comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    images: usize,
+    size: usize,
+    value_bytes: u64,
+    /// Images in a batch, the last excepted.
+    pub(crate) batch: usize,
+    /// Whether all pixels stay on the device; otherwise each pass brings them there again.
+    pub(crate) resident: bool,
+}
+
+/// Plans. It never gives up for size: what does not fit is streamed, if need be image by image.
+pub(crate) fn plan(need: &Need) -> Plan {
+    let pixels = image_values(need.size) as u64 * need.value_bytes;
+    // Two sets of tokens of the batch, and mean and deviation of each feature of the image.
+    let tokens = 2 * (tokens(need.size) * WIDTH) as u64 * need.value_bytes;
+    let moments = 8 * FEATURES as u64;
+    let images = need.images as u64;
+    let left = need.budget.saturating_sub(images * moments);
+    let bound = (need.max_binding / pixels).min(need.batch as u64).min(images).max(1);
+    let resident = images * pixels + bound * tokens <= left;
+    // Streaming takes two batches of pixels: one is filled while the other is used.
+    let streamed = (left / (2 * pixels + tokens)).max(1);
+    let batch = if resident { bound } else { bound.min(streamed) } as usize;
+    Plan { images: need.images, size: need.size, value_bytes: need.value_bytes, batch, resident }
+}
+
+impl Plan {
+    /// Bytes of the pixels of one image.
+    pub(crate) fn image_bytes(&self) -> u64 {
+        image_values(self.size) as u64 * self.value_bytes
+    }
+
+    /// Bytes of the pixels of all images.
+    pub(crate) fn tensor_bytes(&self) -> u64 {
+        self.images as u64 * self.image_bytes()
+    }
+
+    /// The images of each batch.
+    pub(crate) fn batches(&self) -> Vec<Range<usize>> {
+        (0..self.images).step_by(self.batch).map(|at| at..(at + self.batch).min(self.images)).collect()
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { images, size, value_bytes, batch, resident } = self;
+        let megabytes = self.tensor_bytes() as f64 / 1e6;
+        let stays = if *resident { "stays on the device" } else { "is streamed in every pass" };
+        let batches = self.batches().len();
+        write!(
+            f,
+            "{images} x 3 x {size} x {size} x {value_bytes} bytes = {megabytes:.0} MB of pixels: it {stays}, \
+             {batches} batches of up to {batch} images"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEED: Need =
+        Need { images: 500, size: 224, value_bytes: 4, batch: 64, budget: 16 << 30, max_binding: 128 << 20 };
+
+    #[test]
+    fn the_document_s_table_of_memory() {
+        // Images, pixels, megabytes, and whether they fit the document's 16 GB and 128 GB.
+        for (images, size, megabytes, fits_16, fits_128) in [
+            (500, 224, 301, true, true),
+            (500, 384, 885, true, true),
+            (5000, 224, 3011, true, true),
+            (5000, 384, 8847, true, true),
+            (10_000, 384, 17_695, false, true),
+        ] {
+            let fit = |budget| plan(&Need { images, size, budget, ..NEED });
+            assert_eq!((fit(16 << 30).tensor_bytes() + 500_000) / 1_000_000, megabytes);
+            assert_eq!(fit(16 << 30).resident, fits_16, "{images} {size}");
+            assert_eq!(fit(128 << 30).resident, fits_128, "{images} {size}");
+        }
+        assert_eq!(
+            plan(&NEED).to_string(),
+            "500 x 3 x 224 x 224 x 4 bytes = 301 MB of pixels: it stays on the device, 8 batches of up to 64 images"
+        );
+    }
+
+    #[test]
+    fn batches_cover_all_images_once_and_fit_the_binding() {
+        for images in [1, 7, 20, 500] {
+            for batch in [1, 8, 64, 500] {
+                for max_binding in [1 << 20, 16 << 20, 128 << 20] {
+                    for budget in [0, 8 << 20, 64 << 20, 1 << 40] {
+                        let plan = plan(&Need { images, batch, budget, max_binding, ..NEED });
+                        let batches = plan.batches();
+                        assert!(batches.iter().flat_map(Clone::clone).eq(0..images));
+                        assert!(plan.batch as u64 * plan.image_bytes() <= max_binding);
+                        assert!(plan.batch <= batch);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_streamed_within_the_budget() {
+        let plan = plan(&Need { budget: 64 << 20, ..NEED });
+        assert!(!plan.resident);
+        assert!(2 * plan.batch as u64 * plan.image_bytes() <= 64 << 20);
+        assert!(plan.batch > 40, "{plan}");
+    }
+}

@@ -1,0 +1,74 @@
+//! The encoder in float64 on the host, by the plainest means.
+
+use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
+use crate::masks::{Layer, Mask};
+use crate::weights::Weights;
+
+/// What is added to a variance before its root is taken.
+const EPSILON: f64 = 1e-5;
+
+/// Embeds the patches of an image: `[tokens][WIDTH]`. Nothing is dropped here, so all passes have it in common.
+pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> {
+    let mut x = vec![0.0; tokens(size) * WIDTH];
+    let columns = size / PATCH;
+    for (token, x) in x.chunks_exact_mut(WIDTH).enumerate() {
+        let (top, left) = (token / columns * PATCH, token % columns * PATCH);
+        for value in 0..COLORS * PATCH * PATCH {
+            let (color, row, column) = (value / (PATCH * PATCH), value / PATCH % PATCH, value % PATCH);
+            let pixel = f64::from(pixels[(color * size + top + row) * size + left + column]);
+            for (x, w) in x.iter_mut().zip(&weights.embedding[value * WIDTH..]) {
+                *x += pixel * f64::from(*w);
+            }
+        }
+    }
+    x
+}
+
+/// The features of an embedded image under a mask.
+pub(crate) fn features(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f64> {
+    let tokens = embedded.len() / WIDTH;
+    let mut pooled = [0.0; WIDTH];
+    for to in 0..tokens {
+        let mut y = [0.0; WIDTH];
+        for (from, x) in embedded.chunks_exact(WIDTH).enumerate() {
+            let w = f64::from(weights.mixing[from * tokens + to]);
+            y.iter_mut().zip(x).for_each(|(y, x)| *y += w * x);
+        }
+        for (c, y) in y.iter_mut().enumerate() {
+            let element = to * WIDTH + c;
+            *y = embedded[element] + y.max(0.0) * mask.factor(Layer::Mixed, element);
+        }
+        let added = perceptron(weights, &y);
+        for c in 0..WIDTH {
+            pooled[c] += y[c] + added[c] * mask.factor(Layer::Perceptron, to * WIDTH + c);
+        }
+    }
+    let mut features = vec![0.0; FEATURES];
+    for (c, sum) in pooled.iter().enumerate() {
+        let mean = sum / tokens as f64 * mask.factor(Layer::Pooled, c);
+        for (feature, w) in features.iter_mut().zip(&weights.projection[c * FEATURES..]) {
+            *feature += mean * f64::from(*w);
+        }
+    }
+    features
+}
+
+/// Normalises a token and sends it through two layers.
+fn perceptron(weights: &Weights, token: &[f64; WIDTH]) -> [f64; WIDTH] {
+    let mean = token.iter().sum::<f64>() / WIDTH as f64;
+    let variance = token.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / WIDTH as f64;
+    let scale = 1.0 / (variance + EPSILON).sqrt();
+    let mut out = [0.0; WIDTH];
+    for hidden in 0..HIDDEN {
+        let row = hidden * WIDTH..(hidden + 1) * WIDTH;
+        let inner: f64 = weights.inner[row.clone()]
+            .iter()
+            .zip(token)
+            .map(|(w, v)| f64::from(*w) * (v - mean) * scale)
+            .sum();
+        for (out, w) in out.iter_mut().zip(&weights.outer[row]) {
+            *out += inner.max(0.0) * f64::from(*w);
+        }
+    }
+    out
+}

@@ -1,0 +1,16 @@
+// The tokens of a batch, two tokens for each thread.
+
+@group(0) @binding(6) var<storage, read_write> x: array<real4>;
+
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+    let count = batch.count * TOKENS;
+    let first = id.x * 2u;
+    if first >= count { return; }
+    let second = min(first + 1u, count - 1u);
+    let corners = vec2u(corner(first / TOKENS, first % TOKENS), corner(second / TOKENS, second % TOKENS));
+    let made = embed(corners);
+    for (var c = 0u; c < LANES; c++) {
+        x[first * LANES + c] = real4(made[c]);
+        x[second * LANES + c] = real4(made[LANES + c]);
+    }
+}

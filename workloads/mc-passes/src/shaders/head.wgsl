@@ -1,0 +1,17 @@
+// One group for each image.
+
+@group(0) @binding(7) var<storage, read> y: array<real4>;
+
+@compute @workgroup_size(64) fn main(
+    @builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32
+) {
+    if thread < LANES {
+        var sum = vec4f();
+        for (var token = 0u; token < TOKENS; token++) {
+            sum += vec4f(y[(group.x * TOKENS + token) * LANES + thread]);
+        }
+        pool(sum, mask_of(group.x), thread);
+    }
+    workgroupBarrier();
+    project(group.x, thread);
+}

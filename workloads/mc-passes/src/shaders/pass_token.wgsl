@@ -1,0 +1,26 @@
+// A token goes through a perceptron.
+
+// For each hidden value a row of weights into it, and a row out of it.
+@group(0) @binding(5) var<storage, read> perceptron: array<real4>;
+
+fn pass_token(token: array<vec4f, LANES>, place: u32, mask: u32) -> array<vec4f, LANES> {
+    var y = token;
+    var sum = vec4f();
+    for (var c = 0u; c < LANES; c++) { sum += y[c]; }
+    let mean = dot(sum, vec4f(1.0 / f32(WIDTH)));
+    var squares = vec4f();
+    for (var c = 0u; c < LANES; c++) { squares += (y[c] - mean) * (y[c] - mean); }
+    let scale = inverseSqrt(dot(squares, vec4f(1.0 / f32(WIDTH))) + 1e-5);
+    var added: array<vec4f, LANES>;
+    for (var hidden = 0u; hidden < HIDDEN; hidden++) {
+        let row = hidden * 2u * LANES;
+        var products = vec4f();
+        for (var c = 0u; c < LANES; c++) { products += vec4f(perceptron[row + c]) * (y[c] - mean); }
+        let inner = max(dot(products, vec4f(scale)), 0.0);
+        for (var c = 0u; c < LANES; c++) { added[c] += inner * vec4f(perceptron[row + LANES + c]); }
+    }
+    for (var c = 0u; c < LANES; c++) {
+        y[c] += added[c] * factor4(mask, PERCEPTRON + place * WIDTH + c * 4u);
+    }
+    return y;
+}

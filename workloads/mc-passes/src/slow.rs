@@ -1,0 +1,47 @@
+//! The document's "before": every pass opens, decodes, resizes, normalises and uploads every image again.
+
+use perfharness_contract::Failure;
+use perfharness_gpu::{Buffer, Staging};
+
+use crate::host_sums::HostSums;
+use crate::kit::Kit;
+use crate::moments::Moments;
+use crate::pixels::Loader;
+use crate::plan::Plan;
+use crate::storage::Storage;
+use crate::trials::Variant;
+
+/// Keeps its buffers, as the document's program does, but no pixels.
+pub(crate) struct Slow {
+    plan: Plan,
+    loader: Loader,
+    pixels: Buffer,
+    staging: Staging,
+    sums: HostSums,
+}
+
+impl Slow {
+    pub(crate) fn new(kit: &Kit) -> Result<Self, Failure> {
+        let plan = kit.plan(Storage::Single);
+        let bytes = plan.batch as u64 * plan.image_bytes();
+        let pixels = kit.gpu.buffer("pixels", bytes)?;
+        let staging = kit.gpu.staging("pixels from the host", bytes, 1)?;
+        let sums = HostSums::new(kit, &plan, |_| &pixels)?;
+        Ok(Self { plan, loader: kit.loader.clone(), pixels, staging, sums })
+    }
+}
+
+impl Variant for Slow {
+    fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure> {
+        let batches = self.plan.batches();
+        self.sums.run(key, |commands, i| {
+            let values = self.loader.load_all(&order[batches[i].clone()])?;
+            Storage::Single.upload_through(commands, &mut self.staging, &self.pixels, &values);
+            Ok(())
+        })
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}

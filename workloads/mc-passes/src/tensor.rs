@@ -1,0 +1,137 @@
+//! The pixels of all images: on the device where they fit, and otherwise on the host.
+//!
+//! They get to the device through staging buffers, or where host and device share their memory by being written in
+//! place.
+
+use std::ops::Range;
+
+use perfharness_contract::Failure;
+use perfharness_gpu::{AdapterKind, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
+
+use crate::kit::Kit;
+use crate::pixels::Loader;
+use crate::plan::Plan;
+use crate::storage::Storage;
+
+/// Pixels that are decoded once in an iteration.
+pub(crate) struct Tensor {
+    gpu: Gpu,
+    loader: Loader,
+    pub(crate) plan: Plan,
+    storage: Storage,
+    batches: Vec<Range<usize>>,
+    /// One for each batch, or as many as are used in turns.
+    buffers: Vec<Buffer>,
+    /// Nothing where pixels are written in place.
+    staging: Option<Staging>,
+    /// Pixels of each batch, where they do not fit on the device.
+    host: Vec<Vec<f32>>,
+}
+
+impl Tensor {
+    /// Makes room. Where the pixels do not fit, batches take turns with `turns` buffers.
+    pub(crate) fn new(kit: &Kit, storage: Storage, turns: usize) -> Result<Self, Failure> {
+        let plan = kit.plan(storage);
+        let batches = plan.batches();
+        let count = if plan.resident { batches.len() } else { turns.min(batches.len()) };
+        let bytes = |range: &Range<usize>| range.len() as u64 * plan.image_bytes();
+        let buffers = batches[..count].iter().map(|range| kit.gpu.buffer("pixels", bytes(range)));
+        Ok(Self {
+            gpu: kit.gpu.clone(),
+            loader: kit.loader.clone(),
+            plan,
+            storage,
+            buffers: buffers.collect::<Result<_, _>>()?,
+            staging: Some(kit.gpu.staging(
+                "pixels from the host",
+                plan.batch as u64 * plan.image_bytes(),
+                2,
+            )?),
+            host: Vec::new(),
+            batches,
+        })
+    }
+
+    /// Makes room in memory that host and device share.
+    pub(crate) fn shared(kit: &Kit, storage: Storage) -> Result<Self, Failure> {
+        let facts = kit.gpu.facts();
+        if !matches!(facts.kind, AdapterKind::Integrated | AdapterKind::Software) {
+            return Err(Failure::Unavailable(format!(
+                "{} has memory of its own, where writing in place means writing over the bus",
+                facts.name
+            )));
+        }
+        kit.gpu.require(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)?;
+        let plan = kit.plan(storage);
+        if !plan.resident {
+            return Err(Failure::Unavailable(format!("the pixels are more than may be used: {plan}")));
+        }
+        let batches = plan.batches();
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::MAP_WRITE;
+        let bytes = |range: &Range<usize>| range.len() as u64 * plan.image_bytes();
+        let buffers = batches.iter().map(|range| kit.gpu.buffer_with("pixels", bytes(range), usage));
+        Ok(Self {
+            gpu: kit.gpu.clone(),
+            loader: kit.loader.clone(),
+            plan,
+            storage,
+            buffers: buffers.collect::<Result<_, _>>()?,
+            staging: None,
+            host: Vec::new(),
+            batches,
+        })
+    }
+
+    /// The buffer that batch `i` is in when its turn comes.
+    pub(crate) fn buffer(&self, i: usize) -> &Buffer {
+        &self.buffers[i % self.buffers.len()]
+    }
+
+    /// Decodes every file once. The pixels go to the device now, if they fit.
+    pub(crate) fn load(&mut self, order: &[usize]) -> Result<(), Failure> {
+        self.host.clear();
+        if self.staging.is_none() {
+            self.map()?;
+        }
+        for (i, range) in self.batches.iter().enumerate() {
+            let values = self.loader.load_all(&order[range.clone()])?;
+            match &mut self.staging {
+                None => write(&self.buffers[i], self.storage, &values)?,
+                Some(staging) if self.plan.resident => {
+                    let mut commands = self.gpu.commands("pixels");
+                    self.storage.upload_through(&mut commands, staging, &self.buffers[i], &values);
+                    commands.submit()?;
+                }
+                Some(_) => self.host.push(values),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the buffers back from the device: one sync for all.
+    fn map(&self) -> Result<(), GpuError> {
+        for buffer in &self.buffers {
+            // Whether it worked is found out where the buffer is written.
+            buffer.raw().map_async(wgpu::MapMode::Write, .., |_| ());
+        }
+        self.gpu.wait()
+    }
+
+    /// Records what it takes to have the pixels of a batch on the device: nothing, or a copy.
+    pub(crate) fn bring(&mut self, commands: &mut Commands, i: usize) {
+        if let (Some(values), Some(staging)) = (self.host.get(i), &mut self.staging) {
+            let to = &self.buffers[i % self.buffers.len()];
+            self.storage.upload_through(commands, staging, to, values);
+        }
+    }
+}
+
+/// Writes to a mapped buffer and hands it to the device.
+fn write(buffer: &Buffer, storage: Storage, values: &[f32]) -> Result<(), GpuError> {
+    let mapped = buffer.raw().get_mapped_range_mut(..);
+    let mut view = mapped.map_err(|error| GpuError::Driver(error.to_string()))?;
+    view.slice(..).copy_from_slice(&storage.bytes(values));
+    drop(view);
+    buffer.raw().unmap();
+    Ok(())
+}

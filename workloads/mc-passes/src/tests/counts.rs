@@ -1,0 +1,119 @@
+//! Exact counts of whole benchmarks.
+
+use perfharness_contract::protocol::{Mode, SampleRequest};
+use perfharness_contract::{MetricKind, Placement, Reading};
+use perfharness_gpu::testing::require_adapter;
+
+use super::*;
+
+/// Exact metrics that are not 0 of one iteration after another, or nothing where the benchmark cannot run here.
+fn counted(case: &str, variant: &str) -> Option<BTreeMap<String, f64>> {
+    let workload = workload();
+    let setup = workload.setup(1, "auto", ".");
+    let (case, id) = (case.parse().unwrap(), variant.parse().unwrap());
+    let mut placement = match Placement::prepare(&workload, &case, &id, setup) {
+        Ok(placement) => placement,
+        Err(Failure::Unavailable(_)) if [HALF, UNIFIED, FUSED].contains(&variant) => return None,
+        Err(error) => panic!("{variant}: {error}"),
+    };
+    let request =
+        SampleRequest { handle: 0, mode: Mode::Metered, round: 1, offset: 0, lead_in: 1, iterations: 1 };
+    let readings = placement.sample(&request).unwrap().readings;
+    let checked = placement.check(1, request.last_index(), false).unwrap().check;
+    assert!(checked.passed, "{variant}: {:?}", checked.message);
+    let exact = workload.definition().metrics.iter().filter(|metric| metric.kind == MetricKind::Exact);
+    let value = |metric: &MetricDef| match readings.get(metric.id.as_str()) {
+        Some(Reading::Value(value)) => (metric.id.to_string(), value.0),
+        other => panic!("{}: {other:?}", metric.id),
+    };
+    Some(exact.map(value).filter(|(_, value)| *value != 0.0).collect())
+}
+
+/// What is due of a case: images, passes, trials, batches and snapshots.
+fn due(variant: &str, n: f64, t: f64, k: f64, batches: f64, snapshots: f64) -> BTreeMap<String, f64> {
+    let pixels = 4.0 * 3.0 * 224.0 * 224.0 * n;
+    let keys = 4.0 * (t + 1.0) * k;
+    let passes = t * k;
+    let kernels = if variant == FUSED { 1.0 } else { 4.0 };
+    let loads = if variant == SLOW { passes } else { 1.0 };
+    let mut due: BTreeMap<&str, f64> = [
+        (FORWARDS, n * passes),
+        (DECODES, n * loads),
+        (RESIZES, n * loads),
+        (BATCHES, batches),
+        (metric::DISPATCHES, (kernels * batches + 1.0) * passes),
+        (metric::UPLOAD_BYTES, pixels * loads + keys),
+        (metric::UPLOAD_COPIES, batches * loads + k),
+    ]
+    .into();
+    let features = 4.0 * 512.0 * n;
+    if [SLOW, DOCUMENTED].contains(&variant) {
+        let load_submits = if variant == SLOW { 0.0 } else { batches };
+        due.extend([
+            (metric::SYNCS, batches * passes),
+            (metric::SUBMITS, batches * passes + load_submits),
+            (metric::DOWNLOAD_COPIES, batches * passes),
+            (metric::DOWNLOAD_BYTES, features * passes),
+        ]);
+    } else {
+        due.extend([
+            (metric::SYNCS, snapshots * k),
+            (metric::SUBMITS, passes + batches),
+            (metric::DOWNLOAD_COPIES, snapshots * k),
+            (metric::DOWNLOAD_BYTES, 2.0 * features * snapshots * k),
+        ]);
+    }
+    if variant == HALF {
+        due.insert(metric::UPLOAD_BYTES, pixels / 2.0 + keys);
+    }
+    if variant == UNIFIED {
+        // Buffers are taken back from the device with one wait, and written in place.
+        due.extend([
+            (metric::UPLOAD_BYTES, keys),
+            (metric::UPLOAD_COPIES, k),
+            (metric::SUBMITS, passes),
+            (metric::SYNCS, snapshots * k + 1.0),
+        ]);
+    }
+    due.into_iter().map(|(id, value)| (id.to_owned(), value)).collect()
+}
+
+#[test]
+fn every_decode_copy_and_sync_is_accounted_for() {
+    if require_adapter().is_none() {
+        return;
+    }
+    for variant in VARIANTS {
+        if let Some(counts) = counted("px224-n20", variant) {
+            assert_eq!(counts, due(variant, 20.0, 8.0, 1.0, 1.0, 2.0), "{variant}");
+        }
+    }
+}
+
+#[test]
+fn the_document_s_redundancy_follows_from_what_was_counted() {
+    // Counts of the small case equal the formula, see above; this is the formula at the document's size.
+    let slow = due(SLOW, 500.0, 64.0, 10.0, 8.0, 3.0);
+    let once = due(DOCUMENTED, 500.0, 64.0, 10.0, 8.0, 3.0);
+    assert_eq!((slow[DECODES], once[DECODES]), (320_000.0, 500.0));
+    assert_eq!(slow[DECODES] / once[DECODES], 640.0);
+    assert!(1.0 - once[DECODES] / slow[DECODES] > 0.998);
+    if require_adapter().is_none() {
+        return;
+    }
+    // One image goes through all 640 passes, and the share is what was measured.
+    for variant in [SLOW, DOCUMENTED, OPTIMIZED] {
+        let counts = counted("px224-n1-k10", variant).unwrap();
+        assert_eq!(counts, due(variant, 1.0, 64.0, 10.0, 1.0, 3.0), "{variant}");
+    }
+}
+
+#[test]
+fn all_cases_say_how_much_they_do() {
+    for case in &workload().definition().cases {
+        let count = |id: &str| case.params[id].as_u64().unwrap();
+        let forwards = count("images") * count("passes") * count("trials");
+        assert_eq!(case.items.as_ref().unwrap().count, forwards, "{}", case.id);
+        assert_eq!(count("pixel_bytes"), count("images") * 12 * count("size").pow(2), "{}", case.id);
+    }
+}

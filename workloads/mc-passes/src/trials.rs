@@ -1,0 +1,193 @@
+//! What all variants share: images, weights, the result, and how it is checked.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use perfharness_contract::{Check, Counter, Digest, Failure, Measured, Setup, Tolerance, input_rng};
+use perfharness_gpu::Gpu;
+use perfharness_platform::env;
+use rand_pcg::rand_core::Rng as _;
+
+use crate::dims::FEATURES;
+use crate::encoder::FORWARDS;
+use crate::folder::Folder;
+use crate::kit::Kit;
+use crate::masks::{Mask, pass_key};
+use crate::moments::{Moments, Sums, snapshots};
+use crate::params::Params;
+use crate::photographs::{cache_folder, make_files};
+use crate::pixels::Loader;
+use crate::plan::Plan;
+use crate::reference;
+use crate::weights::Weights;
+
+/// Files of the folder that are no images.
+pub(crate) const SKIPPED: &str = "files-skipped";
+/// Batches that the images are cut into.
+pub(crate) const BATCHES: &str = "batches";
+/// A folder with the user's own images.
+pub(crate) const IMAGES_VARIABLE: &str = "PERFHARNESS_IMAGES";
+
+/// Forward passes that a check computes again. Where the case has more, it takes some of the images, others in every
+/// iteration.
+const CHECKED_FORWARDS: u64 = 64;
+
+/// A way of doing all trials.
+pub(crate) trait Variant {
+    /// Sends the files, in this order, through all passes of all trials. The statistics come trial by trial, and
+    /// within a trial in the order of [`snapshots`].
+    fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure>;
+
+    /// How its images are cut.
+    fn plan(&self) -> &Plan;
+}
+
+/// A placement.
+pub(crate) struct Trials<V> {
+    kit: Kit,
+    pub(crate) variant: V,
+    seed: u64,
+    round: u64,
+    tolerance: Tolerance,
+    pub(crate) result: Vec<Moments>,
+    /// Embedded images by file, for checks; float64.
+    embedded: HashMap<usize, Vec<f64>>,
+    /// Of the contents of all files.
+    contents: Digest,
+    skipped_files: u64,
+    skipped: Counter,
+    batches: Counter,
+}
+
+impl<V: Variant> Trials<V> {
+    /// Finds the images, prints the plan, and makes a variant.
+    pub(crate) fn new(
+        gpu: Gpu,
+        params: &Params,
+        setup: &Setup,
+        tolerance: Tolerance,
+        variant: impl FnOnce(&Kit) -> Result<V, Failure>,
+    ) -> Result<Self, Failure> {
+        let own = env::var(IMAGES_VARIABLE).filter(|folder| !folder.is_empty());
+        let folder = match own {
+            Some(own) => Folder::open(own.as_ref(), params.images)?,
+            None => Folder { files: make_files(&cache_folder(), params.images)?, skipped: Vec::new() },
+        };
+        Self::with_folder(gpu, params, setup, tolerance, &folder, variant)
+    }
+
+    /// As [`new`](Self::new), with images of one's choice. Fewer than the case asks for are taken in turns.
+    pub(crate) fn with_folder(
+        gpu: Gpu,
+        params: &Params,
+        setup: &Setup,
+        tolerance: Tolerance,
+        folder: &Folder,
+        variant: impl FnOnce(&Kit) -> Result<V, Failure>,
+    ) -> Result<Self, Failure> {
+        let contents = folder.digest()?;
+        let loader = Loader::new(folder.files.clone(), params.size, setup);
+        let weights = Weights::new(setup.seed(), params.size);
+        let kit = Kit { gpu, params: params.clone(), loader, weights, forwards: setup.counter(FORWARDS) };
+        let variant = variant(&kit)?;
+        #[expect(clippy::print_stderr, reason = "a worker's stderr is kept for whoever looks into a failure")]
+        {
+            folder.skipped_files().for_each(|line| eprintln!("{line}"));
+            eprintln!("memory plan: {}", variant.plan());
+        }
+        Ok(Self {
+            kit,
+            variant,
+            seed: setup.seed(),
+            round: 0,
+            tolerance,
+            result: Vec::new(),
+            embedded: HashMap::new(),
+            contents,
+            skipped_files: folder.skipped.len() as u64,
+            skipped: setup.counter(SKIPPED),
+            batches: setup.counter(BATCHES),
+        })
+    }
+
+    /// The order of the files, and the key of the masks, of an iteration. Both differ from one to the next.
+    fn input(&self, index: u64) -> (Vec<usize>, u32) {
+        let mut rng = input_rng(self.seed, &format!("mc-passes {index}"), self.round);
+        let files = self.kit.loader.files.len();
+        let mut order: Vec<usize> = (0..self.kit.params.images).map(|i| i % files).collect();
+        for last in (1..order.len()).rev() {
+            // The upper half of a product maps 32 random bits to 0..=last without a division.
+            let at = (u64::from(rng.next_u32()) * (last as u64 + 1)) >> 32;
+            order.swap(last, at as usize);
+        }
+        (order, rng.next_u32())
+    }
+
+    /// Places of the images that are checked in an iteration.
+    fn checked(&self, index: u64) -> impl Iterator<Item = usize> + use<V> {
+        let Params { images, passes, trials, .. } = self.kit.params;
+        let count = (CHECKED_FORWARDS / (passes * trials)).clamp(1, images as u64) as usize;
+        (0..count).map(move |i| (i * images / count + index as usize) % images)
+    }
+
+    /// The statistics that are due of an image: for each trial and snapshot, means and variances.
+    fn due(&mut self, file: usize, place: usize, key: u32) -> Result<Vec<f64>, Failure> {
+        let Kit { params, loader, weights, .. } = &self.kit;
+        let embedded = match self.embedded.entry(file) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => {
+                let pixels = loader.load_all(&[file])?;
+                vacant.insert(reference::embed(weights, &pixels, params.size))
+            }
+        };
+        let kept = snapshots(params.passes);
+        let mut due = Vec::new();
+        for trial in 0..params.trials {
+            let mut sums = Sums::new(FEATURES);
+            for pass in 0..params.passes {
+                let mask = Mask::new(pass_key(key, trial, pass), place);
+                sums.add(0, reference::features(weights, embedded, mask));
+                if kept.contains(&(pass + 1)) {
+                    due.extend(sums.moments(pass + 1).of_image(0));
+                }
+            }
+        }
+        Ok(due)
+    }
+}
+
+impl<V: Variant> Measured for Trials<V> {
+    fn load(&mut self, round: u64) -> Result<(), Failure> {
+        self.round = round;
+        Ok(self.kit.gpu.fence()?)
+    }
+
+    fn run(&mut self, index: u64) -> Result<(), Failure> {
+        let (order, key) = self.input(index);
+        self.result = self.variant.run(&order, key)?;
+        self.skipped.add(self.skipped_files);
+        self.batches.add(self.variant.plan().batches().len() as u64);
+        Ok(())
+    }
+
+    fn fence(&mut self) -> Result<(), Failure> {
+        Ok(self.kit.gpu.fence()?)
+    }
+
+    fn check(&mut self, index: u64) -> Result<Check, Failure> {
+        let (order, key) = self.input(index);
+        let Params { images, passes, trials, .. } = self.kit.params;
+        let whole = self.result.iter().all(|m| m.mean.len() == images * FEATURES);
+        if !whole || self.result.len() as u64 != trials * snapshots(passes).len() as u64 {
+            return Ok(Check::wrong("statistics of some images are missing"));
+        }
+        let (mut due, mut actual) = (Vec::new(), Vec::new());
+        for place in self.checked(index) {
+            due.extend(self.due(order[place], place, key)?);
+            actual.extend(self.result.iter().flat_map(|moments| moments.of_image(place)));
+        }
+        let words: Vec<u64> = order.iter().map(|file| *file as u64).chain([u64::from(key)]).collect();
+        let input = Digest::of_parts([self.contents.0.as_bytes(), bytemuck::cast_slice(&words)]);
+        Ok(Check::compare(&due, &actual, self.tolerance).with_input(input))
+    }
+}
