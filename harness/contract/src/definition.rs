@@ -91,6 +91,10 @@ fn all_efforts() -> Vec<Effort> {
     Effort::ALL.to_vec()
 }
 
+fn are_all(efforts: &[Effort]) -> bool {
+    efforts == Effort::ALL
+}
+
 /// One implementation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -106,6 +110,9 @@ pub struct VariantDef {
     /// The variant that it is compared with; where absent, the one in the role `slow`, else the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Name>,
+    /// The efforts that measure it, where they measure the case.
+    #[serde(default = "all_efforts", skip_serializing_if = "are_all")]
+    pub efforts: Vec<Effort>,
     /// What it needs of the machine, e.g. `gpu`; for people to read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,

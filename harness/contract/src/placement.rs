@@ -39,6 +39,11 @@ impl Placement {
         self.measured.load(round)
     }
 
+    /// What its constructor told the user.
+    pub fn notes(&self) -> Vec<String> {
+        self.setup.notes.borrow().clone()
+    }
+
     /// Checks an iteration of its own where `fresh`, and otherwise what the last sample left.
     ///
     /// # Errors

@@ -200,10 +200,13 @@ pub struct Description {
 }
 
 /// Answer to `prepare`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
     /// Names the placement from here on.
     pub handle: u64,
+    /// What the user should know of it, e.g. which files could not be used; a line each, shown below the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One stretch of iterations to run.

@@ -184,9 +184,10 @@ impl Worker {
         })?;
         let setup = workload.setup(hello.seed, &hello.device, scratch).with_settings(hello.settings.clone());
         let placement = Placement::prepare(workload, &benchmark.case, &benchmark.variant, setup)?;
+        let notes = placement.notes();
         self.placements.insert(handle, placement);
         self.next_handle += 1;
-        to_answer(Prepared { handle })
+        to_answer(Prepared { handle, notes })
     }
 
     fn placement(&mut self, handle: u64) -> Result<&mut Placement, WireError> {

@@ -76,6 +76,7 @@ pub struct Setup {
     scratch: PathBuf,
     settings: BTreeMap<String, String>,
     metrics: Vec<Name>,
+    pub(crate) notes: RefCell<Vec<String>>,
     pub(crate) counters: RefCell<Counters>,
     pub(crate) meters: RefCell<Vec<Box<dyn Meter>>>,
 }
@@ -98,6 +99,7 @@ impl Setup {
             scratch: scratch.into(),
             settings: BTreeMap::new(),
             metrics: Vec::new(),
+            notes: RefCell::default(),
             counters: RefCell::default(),
             meters: RefCell::default(),
         }
@@ -128,6 +130,12 @@ impl Setup {
     /// What the user set under a name (`--set NAME=VALUE`) that the workload declares, such as a folder of inputs.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
+    }
+
+    /// Tells the user something about this placement, e.g. which files could not be used. It is shown below the
+    /// results, once, however many placements say it.
+    pub fn note(&self, text: impl Into<String>) {
+        self.notes.borrow_mut().push(text.into());
     }
 
     /// A counter for one of the workload's metrics.
@@ -466,6 +474,7 @@ impl VariantDef {
             role,
             summary: summary.into(),
             reference: None,
+            efforts: Effort::ALL.to_vec(),
             needs: Vec::new(),
             caveat: None,
         }
@@ -475,6 +484,13 @@ impl VariantDef {
     #[must_use]
     pub fn caveat(mut self, caveat: &str) -> Self {
         self.caveat = Some(caveat.into());
+        self
+    }
+
+    /// Measures it in these efforts only.
+    #[must_use]
+    pub fn efforts(mut self, efforts: &[Effort]) -> Self {
+        self.efforts = efforts.to_vec();
         self
     }
 

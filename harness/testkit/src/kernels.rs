@@ -63,12 +63,14 @@ fn workload<K: Kernel>(id: &str, summary: &str, cases: &[(&str, Params)], varian
     for &(id, role, extra_percent, summary) in variants {
         workload = workload
             .variant(id, role, summary, move |params, setup| {
+                if let Some(text) = setup.setting("one") {
+                    setup.note(format!("one is {text}"));
+                }
                 Ok(Planted::<K>::new(extra_percent, params, setup))
             })
             .memory(id, |params| params.buffer_bytes);
     }
-    // Read by nothing: whoever sets them sees them in the record.
-    workload.setting("images", "a folder of images").setting("one", "anything").build()
+    workload.setting("images", "read by nothing").setting("one", "a text that is told again").build()
 }
 
 /// Where a stretch of steps begins.

@@ -37,7 +37,7 @@ use kit::Kit;
 use params::Params;
 use pixels::{DECODES, RESIZES};
 use storage::Storage;
-use trials::{BATCHES, SKIPPED, Trials, Variant};
+use trials::{BATCHES, IMAGES, SKIPPED, Trials, Variant};
 
 const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
@@ -50,6 +50,9 @@ const UNIFIED: &str = "unified";
 const BATCH: usize = 64;
 /// Device memory that may be used: what the document's card has.
 const BUDGET: u64 = 16 << 30;
+
+/// What the variants beside the three are measured in: with six of them a quick run would be over after one launch.
+const LONGER: &[Effort] = &[Effort::Standard, Effort::Thorough];
 
 /// How far float32 on the device may be from float64.
 const SINGLE: Tolerance = Tolerance::Relative(5e-5);
@@ -74,13 +77,15 @@ pub fn workload() -> Workload {
         "sums up on the device too, and reads one snapshot for each number of passes",
     );
     let fused = VariantDef::new(FUSED, Role::Other, "as `optimized`, with the encoder in one kernel")
-        .reference(OPTIMIZED);
+        .reference(OPTIMIZED)
+        .efforts(LONGER);
     let half = VariantDef::new(
         HALF,
         Role::Other,
         "as `optimized`, with pixels, weights and tokens in half precision",
     )
     .reference(OPTIMIZED)
+    .efforts(LONGER)
     .caveat("Features differ from those in single precision in the third to fourth digit.");
     let unified = VariantDef::new(
         UNIFIED,
@@ -88,12 +93,14 @@ pub fn workload() -> Workload {
         "as `optimized`, with pixels written into the memory that the GPU reads",
     )
     .reference(OPTIMIZED)
+    .efforts(LONGER)
     .needs("an adapter that shares the memory of the CPU");
     Workload::builder("mc-passes", 1, "Stochastic forward passes of a vision encoder over images on disk")
         .source("002", "")
         .cases(cases())
         .meter(gpu_meter())
         .metrics(metrics())
+        .setting(IMAGES, "a folder of images to use in place of those that are made from three photographs")
         .claims(claims::claims())
         .variant_with(slow.needs("gpu"), |params, setup| place(params, setup, SINGLE, slow::Slow::new))
         .variant_with(documented.needs("gpu"), |params, setup| {

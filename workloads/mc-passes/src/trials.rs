@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 
 use perfharness_contract::{Check, Counter, Digest, Failure, Measured, Setup, Tolerance, input_rng};
 use perfharness_gpu::Gpu;
-use perfharness_platform::env;
 use rand_pcg::rand_core::Rng as _;
 
 use crate::dims::FEATURES;
@@ -25,8 +24,8 @@ use crate::weights::Weights;
 pub(crate) const SKIPPED: &str = "files-skipped";
 /// Batches that the images are cut into.
 pub(crate) const BATCHES: &str = "batches";
-/// A folder with the user's own images.
-pub(crate) const IMAGES_VARIABLE: &str = "PERFHARNESS_IMAGES";
+/// Setting: a folder with the user's own images.
+pub(crate) const IMAGES: &str = "images";
 
 /// Forward passes that a check computes again. Where the case has more, it takes some of the images, others in every
 /// iteration.
@@ -60,7 +59,7 @@ pub(crate) struct Trials<V> {
 }
 
 impl<V: Variant> Trials<V> {
-    /// Finds the images, prints the plan, and makes a variant.
+    /// Finds the images, tells the plan, and makes a variant.
     pub(crate) fn new(
         gpu: Gpu,
         params: &Params,
@@ -68,8 +67,7 @@ impl<V: Variant> Trials<V> {
         tolerance: Tolerance,
         variant: impl FnOnce(&Kit) -> Result<V, Failure>,
     ) -> Result<Self, Failure> {
-        let own = env::var(IMAGES_VARIABLE).filter(|folder| !folder.is_empty());
-        let folder = match own {
+        let folder = match setup.setting(IMAGES) {
             Some(own) => Folder::open(own.as_ref(), params.images)?,
             None => Folder { files: make_files(&cache_folder(), params.images)?, skipped: Vec::new() },
         };
@@ -90,11 +88,8 @@ impl<V: Variant> Trials<V> {
         let weights = Weights::new(setup.seed(), params.size);
         let kit = Kit { gpu, params: params.clone(), loader, weights, forwards: setup.counter(FORWARDS) };
         let variant = variant(&kit)?;
-        #[expect(clippy::print_stderr, reason = "a worker's stderr is kept for whoever looks into a failure")]
-        {
-            folder.skipped_files().for_each(|line| eprintln!("{line}"));
-            eprintln!("memory plan: {}", variant.plan());
-        }
+        folder.skipped_files().for_each(|line| setup.note(line));
+        setup.note(format!("memory plan: {}", variant.plan()));
         Ok(Self {
             kit,
             variant,

@@ -49,6 +49,15 @@ pub enum Event {
         /// What it said.
         hello: HelloReply,
     },
+    /// A worker told the user something that it had not told before.
+    Noted {
+        /// The case.
+        case: usize,
+        /// The side.
+        side: usize,
+        /// What it told.
+        note: String,
+    },
     /// A placement has been warmed up.
     WarmedUp {
         /// The case.

@@ -37,6 +37,8 @@ const SLOWDOWN_ALLOWED: f64 = 20.0;
 const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
 /// Older placements are held, so that new ones cannot get their pages, until the workers hold this share of memory.
 const HOLD_SHARE: f64 = 0.4;
+/// Notes of a side that are kept: a worker must not fill the record.
+const MOST_NOTES: usize = 20;
 
 /// One side that is alive.
 struct Live {
@@ -169,6 +171,16 @@ impl LaunchRunner<'_, '_> {
         &self.recorder.state.cases[self.case]
     }
 
+    /// Every placement says the same again, as a rule.
+    fn take_notes(&mut self, side: usize, notes: Vec<String>) {
+        for note in notes {
+            let known = &self.state().sides[side].notes;
+            if known.len() < MOST_NOTES && !known.contains(&note) {
+                self.emit(&Event::Noted { case: self.case, side, note });
+            }
+        }
+    }
+
     fn is_undecided(&self, side: usize) -> bool {
         self.state().sides[side].outcome.is_none()
     }
@@ -288,6 +300,8 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                let side = live.side;
+                self.take_notes(side, prepared.notes);
             }
         }
         if placement == 0 {

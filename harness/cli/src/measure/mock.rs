@@ -408,7 +408,7 @@ impl Session for MockSession {
                 self.next_handle += 1;
                 self.placements
                     .insert(handle, MockPlacement { number: *placement, ..MockPlacement::default() });
-                answer(Prepared { handle })
+                answer(Prepared { handle, notes: Vec::new() })
             }
             Request::Check { handle, round, index, fresh } => {
                 answer(self.check(*handle, *round, *index, *fresh))

@@ -71,6 +71,8 @@ pub struct SideState {
     pub metered: Vec<MeteredRow>,
     /// What its processes used.
     pub usage: Vec<UsageRow>,
+    /// What its worker told the user, each thing once.
+    pub notes: Vec<String>,
     /// What its worker said of itself, in the first launch.
     pub hello: Option<HelloReply>,
 }
@@ -133,6 +135,7 @@ impl RunState {
             Event::CaseStarted { case, .. }
             | Event::LaunchStarted { case, .. }
             | Event::WorkerOpened { case, .. }
+            | Event::Noted { case, .. }
             | Event::WarmedUp { case, .. }
             | Event::Tuned { case, .. }
             | Event::Sampled(SampleEvent { case, .. })
@@ -193,6 +196,7 @@ impl CaseState {
             Event::CaseFinished { end, .. } => self.end = Some(end.clone()),
             Event::Sampled(SampleEvent { side, .. })
             | Event::WorkerOpened { side, .. }
+            | Event::Noted { side, .. }
             | Event::WarmedUp { side, .. }
             | Event::Tuned { side, .. }
             | Event::Checked { side, .. }
@@ -326,6 +330,7 @@ impl SideState {
             Event::WorkerOpened { hello, .. } => {
                 self.hello.get_or_insert_with(|| hello.clone());
             }
+            Event::Noted { note, .. } => self.notes.push(note.clone()),
             Event::WarmedUp { launch, placement, warm_up, .. } => {
                 self.warm_ups.push((*launch, *placement, *warm_up));
             }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher};
-use perfharness_contract::{CaseDef, Effort, WorkloadDef};
+use perfharness_contract::{CaseDef, Effort, VariantDef, WorkloadDef};
 
 use super::{CasePlan, Catalog, Side};
 
@@ -15,6 +15,8 @@ pub struct Pattern {
     parts: [GlobMatcher; 3],
     /// The case is spelled out, which overrides the effort's choice of cases.
     literal_case: bool,
+    /// The variant is spelled out, which overrides the effort's choice of variants.
+    literal_variant: bool,
 }
 
 /// A pattern that cannot be read.
@@ -57,6 +59,7 @@ impl FromStr for Pattern {
             text: text.into(),
             parts: [glob(0)?, glob(1)?, glob(2)?],
             literal_case: parts.get(1).is_some_and(|p| literal(p)),
+            literal_variant: parts.get(2).is_some_and(|p| literal(p)),
         })
     }
 }
@@ -73,8 +76,9 @@ impl Pattern {
         selected && self.parts[0].is_match(workload.id.as_str()) && self.parts[1].is_match(case.id.as_str())
     }
 
-    fn matches_variant(&self, variant: &str) -> bool {
-        self.parts[2].is_match(variant)
+    fn matches_variant(&self, variant: &VariantDef, effort: Option<Effort>) -> bool {
+        let selected = self.literal_variant || effort.is_none_or(|effort| variant.efforts.contains(&effort));
+        selected && self.parts[2].is_match(variant.id.as_str())
     }
 }
 
@@ -126,8 +130,10 @@ pub fn select(catalog: &Catalog, patterns: &[Pattern], effort: Effort) -> Result
         for case in &workload.cases {
             let matching: Vec<&Pattern> =
                 patterns.iter().filter(|p| p.matches_case(workload, case, Some(effort))).collect();
-            let selected = |variant: &str| matching.iter().any(|p| p.matches_variant(variant));
-            let variants: Vec<_> = workload.variants.iter().filter(|v| selected(v.id.as_str())).collect();
+            let selected = |variant: &&VariantDef| {
+                matching.iter().any(|pattern| pattern.matches_variant(variant, Some(effort)))
+            };
+            let variants: Vec<_> = workload.variants.iter().filter(selected).collect();
             let sides: Vec<Side> = variants
                 .iter()
                 .map(|variant| {
@@ -161,7 +167,7 @@ fn must_match(catalog: &Catalog, pattern: &Pattern, effort: Effort) -> Result<()
         catalog.entries.iter().any(|entry| {
             let workload = &entry.definition;
             workload.cases.iter().any(|case| pattern.matches_case(workload, case, effort))
-                && workload.variants.iter().any(|v| pattern.matches_variant(v.id.as_str()))
+                && workload.variants.iter().any(|variant| pattern.matches_variant(variant, effort))
         })
     };
     if any(Some(effort)) {
@@ -203,8 +209,11 @@ mod tests {
     fn catalog() -> Catalog {
         let definition = serde_json::from_value(json!({
             "id": "sort", "version": 1,
-            "cases": [{"id": "n10", "efforts": ["quick", "standard"]}, {"id": "n20", "efforts": ["standard"]}],
-            "variants": [{"id": "slow", "role": "slow"}, {"id": "fast"}, {"id": "other", "reference": "fast"}],
+            "cases": [{"id": "n10", "efforts": ["quick", "standard", "thorough"]}, {"id": "n20", "efforts": ["standard"]}],
+            "variants": [
+                {"id": "slow", "role": "slow"}, {"id": "fast"}, {"id": "other", "reference": "fast"},
+                {"id": "rare", "efforts": ["thorough"]}
+            ],
             "benchmarks": [{"case": "n10", "variant": "other", "skip": "no"}]
         }));
         let mut catalog = Catalog::default();
@@ -226,6 +235,16 @@ mod tests {
         assert_eq!(ids(&["sort/*"], Effort::Quick), quick);
         assert_eq!(ids(&["all"], Effort::Standard).len(), 6);
         assert_eq!(ids(&["sort/n20/slow"], Effort::Quick), ["sort/n20/slow"]);
+    }
+
+    #[test]
+    fn efforts_select_variants_unless_one_is_named() {
+        assert_eq!(ids(&["sort/n10"], Effort::Quick).len(), 3);
+        assert_eq!(ids(&["sort/n10"], Effort::Thorough).len(), 4);
+        assert_eq!(ids(&["sort/n10/rare"], Effort::Quick), ["sort/n10/rare"]);
+        let patterns = ["sort/*/r*".parse().unwrap()];
+        let error = select(&catalog(), &patterns, Effort::Standard).unwrap_err().to_string();
+        assert!(error.contains("thorough"), "{error}");
     }
 
     #[test]

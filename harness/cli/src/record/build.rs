@@ -168,6 +168,7 @@ fn benchmark(
         sample: state.length.map(|l| SampleRecord { iterations: l.iterations, lead_in: l.lead_in }),
         warm_up: warm_up(state),
         check: check(state),
+        notes: state.notes.clone(),
         metrics,
     }
 }

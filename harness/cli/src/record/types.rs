@@ -199,6 +199,9 @@ pub struct BenchmarkRecord {
     pub warm_up: Option<WarmUpRecord>,
     /// What its checks found.
     pub check: Option<CheckRecord>,
+    /// What its worker told the user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }

@@ -31,6 +31,10 @@ pub fn render_list(catalog: &Catalog) -> String {
             if role != variant.id.as_str() {
                 let _ = writeln!(text, "           {:<14} role {role}", "");
             }
+            if variant.efforts != Effort::ALL {
+                let efforts: Vec<&str> = variant.efforts.iter().map(|effort| effort.as_str()).collect();
+                let _ = writeln!(text, "           {:<14} {}", "", efforts.join(", "));
+            }
             if !variant.needs.is_empty() {
                 let _ = writeln!(text, "           {:<14} needs {}", "", variant.needs.join(", "));
             }

@@ -74,6 +74,7 @@ impl Progress {
                 self.show(*case);
             }
             Event::WorkerOpened { .. }
+            | Event::Noted { .. }
             | Event::WarmedUp { .. }
             | Event::Tuned { .. }
             | Event::Sampled(_)

@@ -88,7 +88,29 @@ fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String 
     for benchmark in &benchmarks {
         text.push_str(&outcome_details(benchmark, layout));
     }
+    text.push_str(&notes(&benchmarks, layout));
     text.push_str(&render_metrics(record, workload, &benchmarks, layout));
+    text
+}
+
+/// What workers told the user; what several told alike is there once.
+fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for benchmark in benchmarks {
+        for note in &benchmark.notes {
+            let variant = benchmark.id.variant.as_str();
+            match told.iter_mut().find(|(known, _)| known == note) {
+                Some((_, variants)) => variants.push(variant),
+                None => told.push((note, vec![variant])),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (note, variants) in told {
+        for line in wrap(&format!("{}: {note}", variants.join(", ")), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
     text
 }
 

@@ -38,6 +38,14 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     let record = call.worker("good").done().code(0).json();
     let settings = serde_json::json!({"images": "photos", "one": "a=b", "other": "kept"});
     assert_eq!(record["run"]["settings"], settings);
+    // What the variants say of it is there once, however many placements said it.
+    let notes: Vec<&Value> = record["benchmarks"].as_array().unwrap().iter().map(|b| &b["notes"]).collect();
+    assert!(
+        notes.len() > 1 && notes.iter().all(|told| **told == serde_json::json!(["one is a=b"])),
+        "{notes:?}"
+    );
+    let shown = harness.call("show run.json").done().code(0).stdout;
+    assert_eq!(shown.matches("one is a=b").count(), 1, "{shown}");
     // A name that nobody asks for would silently do nothing.
     let refused =
         harness.measure("spin/short --launches 1 --set imagse=photos").worker("good").done().code(2);
