@@ -1,5 +1,25 @@
 //! From estimates and policy to verdicts: the rules of the gate, without the gate.
 
+mod amount;
+mod confirmation;
 mod discovery;
+mod evidence;
+mod judgement;
+mod outcome;
+mod policy;
+mod time_paired;
+mod zone;
 
+pub use amount::{ExactFigure, judge_exact, judge_size};
+pub use confirmation::{
+    CONFIRMATION_ALPHA, Confirmation, MAX_CONFIRMATION_LAUNCHES, Recheck, confirm, confirmation_launches,
+};
 pub use discovery::{FALSE_DISCOVERY_RATE, benjamini_hochberg};
+pub use evidence::{Ended, Evidence, PairedEvidence, UnpairedEvidence};
+pub use judgement::{Advisory, Judgement, Reason, Verdict};
+pub use outcome::GateOutcome;
+pub use policy::{
+    Direction, ExactPolicy, Limit, LimitError, Policy, SIZE_FLOOR_BYTES, SIZE_RELATIVE,
+    SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
+};
+pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
