@@ -8,6 +8,7 @@ mod judgement;
 mod outcome;
 mod policy;
 mod time_paired;
+mod time_unpaired;
 mod zone;
 
 pub use amount::{ExactFigure, judge_exact, judge_size};
@@ -23,3 +24,4 @@ pub use policy::{
     SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
+pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};
