@@ -1,5 +1,6 @@
 //! From estimates and policy to verdicts: the rules of the gate, without the gate.
 
+mod accounting;
 mod amount;
 mod confirmation;
 mod discovery;
@@ -11,6 +12,7 @@ mod time_paired;
 mod time_unpaired;
 mod zone;
 
+pub use accounting::{Account, AccountError, Expected, Presence, Seen, SeenState, account};
 pub use amount::{ExactFigure, judge_exact, judge_size};
 pub use confirmation::{
     CONFIRMATION_ALPHA, Confirmation, MAX_CONFIRMATION_LAUNCHES, Recheck, confirm, confirmation_launches,
