@@ -8,6 +8,7 @@ mod evidence;
 mod judgement;
 mod outcome;
 mod policy;
+mod sentence;
 mod time_paired;
 mod time_unpaired;
 mod zone;
@@ -25,5 +26,6 @@ pub use policy::{
     Direction, ExactPolicy, Limit, LimitError, Policy, SIZE_FLOOR_BYTES, SIZE_RELATIVE,
     SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
+pub use sentence::{Wording, sentence};
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
 pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};
