@@ -44,8 +44,9 @@ pub struct Confirmation {
 /// L >= (t(L - 1, 0.99) + t(L - 1, 0.90))^2 * s_y^2 / (theta - delta)^2
 /// ```
 ///
-/// as [`Detection::launches_needed`] finds it, within [`MIN_LAUNCHES_TO_DECIDE`] and [`MAX_CONFIRMATION_LAUNCHES`]. An effect that was flagged early tends to be
-/// overestimated, and a true one is then found again less often than that.
+/// as [`Detection::launches_needed`] finds it, but at least [`MIN_LAUNCHES_TO_DECIDE`] and at most
+/// [`MAX_CONFIRMATION_LAUNCHES`]. An effect that was flagged early tends to be overestimated, and a true one is then
+/// found again less often than that.
 pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: Direction) -> Option<usize> {
     let delta = policy.delta();
     let effect = direction.worse()? * flagged.theta;

@@ -1,5 +1,5 @@
-/// The share of false flags that is tolerated among all confirmed ones. On a change without any regression it is the
-/// chance that the gate flags anything.
+/// The share of false flags that is tolerated among those that stand. On a change without any regression it bounds the
+/// chance that any flag of the gate stands.
 pub const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
 /// Which of the p-values stand if at most the share `q` of those that do may be false: the procedure of Benjamini and

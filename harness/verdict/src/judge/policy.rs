@@ -193,8 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_threshold_in_a_file_is_refused() {
-        let error = serde_json::from_str::<Policy>(r#"{"kind":"time","threshold":-0.03}"#).unwrap_err();
-        assert!(error.to_string().contains("not negative"), "{error}");
+    fn a_whole_number_is_a_limit_as_well() {
+        let policy = serde_json::from_str::<Policy>(r#"{"kind":"size","relative":0,"floor":8}"#).unwrap();
+        let floor = Limit::new(8.0).unwrap();
+        assert_eq!(policy, Policy::Size(SizePolicy { relative: Limit::ZERO, floor }));
+    }
+
+    #[rstest]
+    #[case::negative(r#"{"kind":"time","threshold":-0.03}"#, "not negative")]
+    #[case::misspelt(r#"{"kind":"time","threshold":0.03,"treshold":0.5}"#, "unknown field `treshold`")]
+    #[case::of_another_kind(r#"{"kind":"exact","threshold":0.03}"#, "unknown field `threshold`")]
+    fn a_policy_that_is_none_is_refused(#[case] json: &str, #[case] message: &str) {
+        let error = serde_json::from_str::<Policy>(json).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
     }
 }

@@ -300,6 +300,20 @@ mod tests {
         }
 
         #[test]
+        fn swapping_the_sides_swaps_regressed_and_improved(
+            values in prop::collection::vec(0.0..0.05, 8..20), shift in -0.15..0.1,
+        ) {
+            let forth: Vec<f64> = values.iter().map(|value| value + shift).collect();
+            let back: Vec<f64> = forth.iter().map(|value| -value).collect();
+            let swapped = match judge(&measured(&forth)).verdict {
+                Verdict::Regressed => Verdict::Improved,
+                Verdict::Improved => Verdict::Regressed,
+                other => other,
+            };
+            prop_assert_eq!(judge(&measured(&back)).verdict, swapped);
+        }
+
+        #[test]
         fn too_few_launches_never_decide(values in prop::collection::vec(-0.1..0.1, 1..8)) {
             prop_assert_eq!(judge(&measured(&values)).verdict, Verdict::Inconclusive);
         }
