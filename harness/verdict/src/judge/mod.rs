@@ -6,6 +6,8 @@ mod confirmation;
 mod discovery;
 mod evidence;
 mod judgement;
+#[cfg(test)]
+mod operating;
 mod outcome;
 mod policy;
 mod sentence;
