@@ -73,7 +73,7 @@ pub fn judge_paired(run: &PairedRun<'_>, policy: TimePolicy, direction: Directio
         ratio_interval: estimate.interval.map(|interval| interval.map(ratio)),
         dropped_blocks: run.dropped_blocks,
         blocks: run.blocks,
-        verdict_if_kept: if_kept.filter(|if_kept| judged && *if_kept != verdict),
+        verdict_if_kept: if_kept.filter(|if_kept| *if_kept != verdict),
         threshold: policy.threshold.get(),
         smallest_detectable: estimate
             .sd
@@ -202,6 +202,8 @@ mod tests {
         let judge = |direction| judge_paired(&run(&estimate), TimePolicy::HARDWARE, direction);
         assert_eq!(judge(Direction::Higher).unwrap().verdict, Verdict::Improved);
         assert_eq!(judge(Direction::Neutral), None);
+        let p = |direction| judge(direction).unwrap().evidence.p_value().unwrap();
+        assert!(p(Direction::Lower) < 1e-6 && p(Direction::Higher) > 1.0 - 1e-6);
     }
 
     #[test]
@@ -253,6 +255,15 @@ mod tests {
         assert_eq!(row.verdict, Verdict::Unchanged);
         assert_eq!(paired(&row).verdict_if_kept, Some(Verdict::Regressed));
         assert_eq!(paired(&judge(&estimate)).verdict_if_kept, None);
+    }
+
+    #[test]
+    fn where_dropping_left_too_few_launches_the_evidence_names_what_all_of_them_would_have_given() {
+        let (estimate, kept) = (spread(0.1, 7), spread(0.1, 8));
+        let run = PairedRun { if_kept: Some(&kept), dropped_blocks: 1, blocks: 16, ..run(&estimate) };
+        let row = judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap();
+        assert_eq!(row.verdict, Verdict::Inconclusive);
+        assert_eq!(paired(&row).verdict_if_kept, Some(Verdict::Regressed));
     }
 
     #[rstest]

@@ -238,6 +238,19 @@ mod tests {
     }
 
     #[test]
+    fn for_a_metric_where_more_is_better_verdict_and_p_value_are_swapped() {
+        let before = runs(&QUIET);
+        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let judge = |direction| {
+            let row =
+                judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, TimePolicy::HARDWARE, direction).unwrap();
+            (row.verdict, row.evidence.p_value().unwrap() < 0.01)
+        };
+        assert_eq!(judge(Direction::Higher), (Verdict::Regressed, true));
+        assert_eq!(judge(Direction::Lower), (Verdict::Improved, false));
+    }
+
+    #[test]
     fn a_slow_day_of_the_whole_machine_is_no_regression() {
         let slow_day: Vec<RunFigure> = runs(&[0.001])
             .iter()
