@@ -1,4 +1,4 @@
-//! The statistics of perfharness: samples and policy in, estimates out.
+//! The statistics of perfharness: samples and policy in, estimates and verdicts out.
 //!
 //! The crate is pure. It reads no clock, file or environment and prints nothing, so that every figure of a
 //! report can be made again from a run record, years later. `docs/verdict.md` tells the same story for
@@ -18,6 +18,7 @@
 //! | What could this run have seen? | [`Detection`] |
 //! | Does an assumption-free test agree? | [`sign_flip()`] |
 //! | Does a measured figure keep a promise? | [`judge_at_least`] |
+//! | What follows from a comparison, and for a whole gate? | [`judge`] |
 
 mod allocation;
 mod claim;
@@ -25,6 +26,7 @@ mod components;
 mod error;
 mod estimate;
 mod interval;
+pub mod judge;
 mod launch_mean;
 mod level;
 mod looks;

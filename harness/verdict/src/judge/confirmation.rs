@@ -1,0 +1,247 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Evidence, Judgement, Reason, TimePolicy, Verdict, benjamini_hochberg};
+use crate::{Detection, Estimate, MIN_LAUNCHES_TO_DECIDE};
+
+/// The one-sided alpha that the number of fresh launches is chosen for. It is the smallest p-value that a single flag
+/// needs; several flags are judged together.
+pub const CONFIRMATION_ALPHA: f64 = 0.01;
+
+/// The most fresh launches for one flag.
+pub const MAX_CONFIRMATION_LAUNCHES: usize = 32;
+
+/// A flagged judgement, and the one from fresh launches alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recheck {
+    /// What was flagged.
+    pub first: Judgement,
+    /// The judgement of the fresh launches, by the same policy.
+    pub fresh: Judgement,
+}
+
+/// What became of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Confirmation {
+    /// The effect that was flagged, as a log-ratio.
+    pub first_effect: Option<f64>,
+    /// The p-value of the fresh launches, one-sided, for "the effect is at most the threshold"; absent where they cannot
+    /// be judged.
+    pub p_value: Option<f64>,
+    /// The number of flags that were judged together.
+    pub flags: usize,
+    /// The share of false ones that is tolerated among those that stand.
+    pub false_discovery_rate: f64,
+    /// Whether the flag stands.
+    pub stands: bool,
+}
+
+/// The number of fresh launches to confirm a flagged estimate with; none if its effect is not beyond the threshold.
+///
+/// The effect that was seen is to be found again in nine of ten cases. That takes the smallest `L` with
+///
+/// ```text
+/// L >= (t(L - 1, 0.99) + t(L - 1, 0.90))^2 * s_y^2 / (theta - delta)^2
+/// ```
+///
+/// as [`Detection::launches_needed`] finds it, but at least [`MIN_LAUNCHES_TO_DECIDE`] and at most
+/// [`MAX_CONFIRMATION_LAUNCHES`]. An effect that was flagged early tends to be overestimated, and a true one is then
+/// found again less often than that.
+pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: Direction) -> Option<usize> {
+    let delta = policy.delta();
+    let effect = direction.worse()? * flagged.theta;
+    let sd = flagged.sd.filter(|sd| sd.is_finite())?;
+    if effect.is_nan() || effect <= delta {
+        return None;
+    }
+    let needed = Detection::new(delta, CONFIRMATION_ALPHA).launches_needed(effect, sd);
+    // No number within reach is enough for an effect so close to the threshold.
+    let needed = needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES);
+    Some(needed.clamp(MIN_LAUNCHES_TO_DECIDE, MAX_CONFIRMATION_LAUNCHES))
+}
+
+/// Judges all flags of a gate by their fresh launches alone, so that no luck of the first ones counts.
+///
+/// Their p-values for "the effect is at most the threshold" go through [`benjamini_hochberg`] together. A flag that
+/// stands is `regressed`. Otherwise the verdict of the fresh launches holds, except that what leaves a regression open
+/// is inconclusive with [`Reason::NotConfirmed`], also if one row by itself would have been `regressed`.
+///
+/// On a change without a regression beyond the threshold, the chance that any flag stands is at most
+/// `false_discovery_rate`. That holds for paired rounds, where everything is measured anew. Fresh runs of a candidate
+/// against a stored baseline share the luck of the baseline with the first ones, and confirm less.
+pub fn confirm(rechecks: Vec<Recheck>, false_discovery_rate: f64) -> Vec<Judgement> {
+    let flags = rechecks.len();
+    let p_values: Vec<f64> =
+        rechecks.iter().map(|recheck| recheck.fresh.evidence.p_value().unwrap_or(f64::NAN)).collect();
+    let stand = benjamini_hochberg(&p_values, false_discovery_rate);
+    rechecks
+        .into_iter()
+        .zip(stand)
+        .map(|(Recheck { first, fresh }, stands)| {
+            let (verdict, reason) = match (&fresh.verdict, &fresh.reason) {
+                _ if stands => (Verdict::Regressed, Reason::BeyondThreshold),
+                (Verdict::Regressed, _) | (_, Reason::AcrossThreshold) => {
+                    (Verdict::Inconclusive, Reason::NotConfirmed)
+                }
+                (verdict, reason) => (*verdict, reason.clone()),
+            };
+            let confirmation = Confirmation {
+                first_effect: first.evidence.effect(),
+                p_value: fresh.evidence.p_value(),
+                flags,
+                false_discovery_rate,
+                stands,
+            };
+            // A fresh measurement that left nothing to judge takes no evidence away.
+            let evidence = if fresh.evidence == Evidence::None { first.evidence } else { fresh.evidence };
+            let confirmed =
+                Judgement { verdict, reason, evidence, confirmation: Some(confirmation), ..fresh };
+            first.advisory.into_iter().fold(confirmed, Judgement::advise)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::judge::{Advisory, Ended, GateOutcome, PairedRun, judge_paired};
+    use crate::{Block, Launch, Paired, Placement, estimate, sign_flip, student};
+
+    /// Sixteen launches about `center` whose sd is about `sd`.
+    fn measured(center: f64, sd: f64) -> Estimate {
+        let launches = (0..16).map(|launch| {
+            let value = center + sd * [-1.2, 1.2, 0.6, -0.6][launch % 4];
+            let placement: Placement = [Block::new(value, value)].into_iter().collect();
+            [placement].into_iter().collect::<Launch>()
+        });
+        estimate(&launches.collect::<Paired>(), 0.99).unwrap()
+    }
+
+    fn judged(estimate: &Estimate) -> Judgement {
+        let run = PairedRun {
+            estimate,
+            if_kept: None,
+            dropped_blocks: 0,
+            blocks: 16,
+            ended: Ended::Look { launches: 16 },
+            calibrated: None,
+        };
+        judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+    }
+
+    fn recheck(fresh: f64) -> Recheck {
+        Recheck { first: judged(&measured(0.1, 0.01)), fresh: judged(&measured(fresh, 0.01)) }
+    }
+
+    #[rstest]
+    #[case::large_and_quiet(0.1, 0.01, Some(8))]
+    #[case::close_to_the_threshold(0.031, 0.01, Some(32))]
+    #[case::next_to_the_threshold(0.03_f64.ln_1p() + 1e-9, 0.01, Some(32))]
+    #[case::at_the_threshold(0.03_f64.ln_1p(), 0.01, None)]
+    #[case::for_the_better(-0.1, 0.01, None)]
+    #[case::not_a_number(f64::NAN, 0.01, None)]
+    #[case::sd_not_a_number(0.1, f64::NAN, None)]
+    #[case::no_spread(0.1, 0.0, Some(8))]
+    fn the_fresh_launches_are_between_eight_and_thirty_two(
+        #[case] theta: f64,
+        #[case] sd: f64,
+        #[case] launches: Option<usize>,
+    ) {
+        let flagged = Estimate { theta, sd: Some(sd), ..measured(0.1, 0.01) };
+        assert_eq!(confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Lower), launches);
+    }
+
+    #[test]
+    fn between_the_limits_the_formula_holds() {
+        let flagged = Estimate { theta: 0.05, sd: Some(0.02), ..measured(0.05, 0.02) };
+        let launches = confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Lower).unwrap();
+        let formula = |launches: usize| {
+            let df = (launches - 1) as f64;
+            let t = student::quantile(0.99, df).unwrap() + student::quantile(0.90, df).unwrap();
+            t.powi(2) * 0.02_f64.powi(2) / (0.05 - 0.03_f64.ln_1p()).powi(2)
+        };
+        assert!(formula(launches) <= launches as f64 && formula(launches - 1) > (launches - 1) as f64);
+        assert!((9..32).contains(&launches), "{launches}");
+        assert_eq!(confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Neutral), None);
+    }
+
+    #[rstest]
+    #[case::still_slower(0.1, Verdict::Regressed, Reason::BeyondThreshold)]
+    #[case::at_the_threshold(0.03, Verdict::Inconclusive, Reason::NotConfirmed)]
+    #[case::alike(0.0, Verdict::Unchanged, Reason::WithinThreshold)]
+    #[case::faster(-0.1, Verdict::Improved, Reason::BeyondThreshold)]
+    fn a_single_flag_is_judged_by_its_fresh_launches(
+        #[case] fresh: f64,
+        #[case] verdict: Verdict,
+        #[case] reason: Reason,
+    ) {
+        let rows = confirm(vec![recheck(fresh)], 0.01);
+        assert_eq!((rows[0].verdict, &rows[0].reason), (verdict, &reason));
+        let confirmation = rows[0].confirmation.unwrap();
+        assert_eq!(confirmation.stands, verdict == Verdict::Regressed);
+        assert!((confirmation.first_effect.unwrap() - 0.1).abs() < 1e-12);
+        assert!((rows[0].evidence.effect().unwrap() - fresh).abs() < 1e-12);
+        assert!(!rows[0].needs_confirmation());
+    }
+
+    #[test]
+    fn among_many_flags_one_of_middling_evidence_does_not_stand() {
+        // One-sided p = 0.004: enough alone, but not as the best of ten.
+        let middling = || recheck(0.0375);
+        let p = middling().fresh.evidence.p_value().unwrap();
+        assert!((0.001..0.01).contains(&p), "{p}");
+        assert_eq!(confirm(vec![middling()], 0.01)[0].verdict, Verdict::Regressed);
+        let mut many = vec![recheck(0.0); 9];
+        many.push(middling());
+        let row = confirm(many, 0.01).pop().unwrap();
+        assert_eq!((row.verdict, row.reason.clone()), (Verdict::Inconclusive, Reason::NotConfirmed));
+        assert_eq!(row.outcome(), GateOutcome::Undecided);
+    }
+
+    #[test]
+    fn fresh_launches_that_cannot_be_judged_leave_it_open() {
+        let Recheck { first, .. } = recheck(0.1);
+        let fresh = Judgement::unusable("crashed while it was confirmed");
+        let row = confirm(vec![Recheck { first: first.clone(), fresh }], 0.01).pop().unwrap();
+        assert_eq!(row.outcome(), GateOutcome::Undecided);
+        assert_eq!((&row.evidence, row.confirmation.unwrap().p_value), (&first.evidence, None));
+        assert_eq!(confirm(vec![], 0.01), []);
+    }
+
+    #[test]
+    fn advice_of_the_first_judgement_is_kept() {
+        let Recheck { first, fresh } = recheck(0.1);
+        let row = confirm(vec![Recheck { first: first.advise(Advisory::Exhibit), fresh }], 0.01).pop();
+        assert_eq!(row.unwrap().advisory, [Advisory::Exhibit]);
+    }
+
+    #[test]
+    fn a_flag_needs_confirmation_until_it_has_one_unless_it_cannot_fail_the_gate() {
+        let Recheck { first, fresh } = recheck(0.0);
+        assert!(first.needs_confirmation() && !fresh.needs_confirmation());
+        assert!(!first.advise(Advisory::Diagnosis).needs_confirmation());
+    }
+
+    #[test]
+    fn the_exact_sign_flip_test_agrees_with_the_p_value_on_normal_data() {
+        let mut normal = crate::simulation::Normal::seeded(31);
+        let delta = 0.03_f64.ln_1p();
+        for effect in [0.03, 0.035, 0.04] {
+            for _ in 0..20 {
+                let values: Vec<f64> = (0..12).map(|_| effect + 0.01 * normal.next()).collect();
+                let paired: Paired = values
+                    .iter()
+                    .map(|v| [[Block::new(*v, *v)].into_iter().collect::<Placement>()].into_iter().collect())
+                    .collect();
+                let estimate = estimate(&paired, 0.99).unwrap();
+                let p = judged(&estimate).evidence.p_value().unwrap();
+                let beyond: Vec<f64> = values.iter().map(|value| value - delta).collect();
+                let two_sided = sign_flip(&beyond).unwrap();
+                let one_sided = if estimate.theta > delta { two_sided / 2.0 } else { 1.0 - two_sided / 2.0 };
+                assert!((p - one_sided).abs() < 0.05, "{p} {one_sided}");
+            }
+        }
+    }
+}

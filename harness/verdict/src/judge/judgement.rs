@@ -1,0 +1,260 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Confirmation, Evidence, GateOutcome};
+
+/// What follows from a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Worse by more than the threshold, beyond the noise.
+    Regressed,
+    /// Better by more than the threshold, beyond the noise.
+    Improved,
+    /// No change as large as the threshold, beyond the noise.
+    Unchanged,
+    /// The data leave it open.
+    Inconclusive,
+    /// There is nothing to compare with.
+    NoBaseline,
+    /// The benchmark has no figure because it failed, or is gone.
+    Failed,
+}
+
+impl Verdict {
+    /// Its stable name, the one that it has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regressed => "regressed",
+            Self::Improved => "improved",
+            Self::Unchanged => "unchanged",
+            Self::Inconclusive => "inconclusive",
+            Self::NoBaseline => "no-baseline",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Why a verdict is what it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "because", rename_all = "kebab-case")]
+pub enum Reason {
+    /// The change is beyond the threshold; with noise, its whole interval is.
+    BeyondThreshold,
+    /// The change is within the threshold on both sides; with noise, its whole interval is.
+    WithinThreshold,
+    /// The interval holds changes that matter and changes that do not: it may be a regression.
+    AcrossThreshold,
+    /// The interval excludes a regression, but not that it is an improvement or no change.
+    NotWorse,
+    /// Too few launches for any verdict.
+    TooFewLaunches {
+        /// The launches that were measured.
+        launches: usize,
+        /// The launches that are needed.
+        needed: usize,
+    },
+    /// So many blocks were dropped that the rest may not stand for the whole.
+    TooMuchDropped {
+        /// The blocks that were dropped.
+        dropped: usize,
+        /// The blocks that were measured, dropped ones among them.
+        blocks: usize,
+    },
+    /// All launches agree to the last digit, as times never do: the clock is too coarse.
+    NoSpread,
+    /// Flagged at first, and fresh launches did not show it beyond doubt.
+    NotConfirmed,
+    /// The figures cannot be judged.
+    Unusable {
+        /// What is wrong with them.
+        why: String,
+    },
+    /// It is expected, and was not there.
+    Missing,
+    /// It is expected, and there under another id.
+    Renamed {
+        /// The id that it has now.
+        to: String,
+    },
+    /// It is expected, and was skipped.
+    Skipped {
+        /// Why it was.
+        why: String,
+    },
+    /// It is expected and was there, but left no sample.
+    NoSamples,
+    /// It ended in another way than expected.
+    Failed {
+        /// How it ended.
+        why: String,
+    },
+    /// It is not expected: nothing was accepted for it yet.
+    New,
+}
+
+/// Why a judgement is shown but cannot fail the gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "because", rename_all = "kebab-case")]
+pub enum Advisory {
+    /// Calibration says that this machine cannot see a change as large as the threshold.
+    TooNoisy {
+        /// The smallest effect that this machine tells from no change, as a log-ratio.
+        smallest_detectable: f64,
+    },
+    /// The baseline is made of too few runs.
+    FewRuns {
+        /// The runs that it has.
+        runs: usize,
+        /// The runs that it needs.
+        needed: usize,
+    },
+    /// The baseline comes from another machine class.
+    OtherMachineClass,
+    /// The benchmark is an exhibit, kept slow on purpose.
+    Exhibit,
+    /// Another metric of the benchmark is the one that counts; this one helps to explain it.
+    Diagnosis,
+}
+
+/// A verdict with everything that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it is.
+    pub reason: Reason,
+    /// The figures behind it.
+    pub evidence: Evidence,
+    /// Why it cannot fail the gate; empty where it can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advisory: Vec<Advisory>,
+    /// What became of the first flag, where fresh launches were measured for one. The evidence is then theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+}
+
+impl Judgement {
+    pub(crate) fn new(verdict: Verdict, reason: Reason, evidence: Evidence) -> Self {
+        Self { verdict, reason, evidence, advisory: Vec::new(), confirmation: None }
+    }
+
+    /// The judgement of figures that cannot be judged, such as samples without an estimate: inconclusive.
+    pub fn unusable(why: impl Into<String>) -> Self {
+        Self::new(Verdict::Inconclusive, Reason::Unusable { why: why.into() }, Evidence::None)
+    }
+
+    /// The same judgement, which cannot fail the gate.
+    #[must_use]
+    pub fn advise(mut self, why: Advisory) -> Self {
+        if !self.advisory.contains(&why) {
+            self.advisory.push(why);
+        }
+        self
+    }
+
+    /// Whether it can fail the gate. A benchmark that failed always can, because no noise explains that.
+    pub fn gates(&self) -> bool {
+        self.advisory.is_empty() || self.verdict == Verdict::Failed
+    }
+
+    /// Whether figures were compared. Neither a benchmark that was not there nor one without a baseline was.
+    pub fn compared(&self) -> bool {
+        self.evidence != Evidence::None
+    }
+
+    /// Whether it is flagged by a time and has to be measured again before it counts.
+    pub fn needs_confirmation(&self) -> bool {
+        self.verdict == Verdict::Regressed
+            && self.gates()
+            && self.confirmation.is_none()
+            && matches!(self.evidence, Evidence::TimePaired(_) | Evidence::TimeUnpaired(_))
+    }
+
+    /// What it means for the gate.
+    pub fn outcome(&self) -> GateOutcome {
+        if !self.gates() {
+            return GateOutcome::Ok;
+        }
+        match self.verdict {
+            Verdict::Failed => GateOutcome::Failed,
+            Verdict::Regressed => GateOutcome::Regressed,
+            // With `NotWorse` it is open how good it is, but not that it is good enough.
+            Verdict::Inconclusive if self.reason != Reason::NotWorse => GateOutcome::Undecided,
+            Verdict::Inconclusive | Verdict::Improved | Verdict::Unchanged | Verdict::NoBaseline => {
+                GateOutcome::Ok
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn plain(verdict: Verdict) -> Judgement {
+        Judgement::new(verdict, Reason::BeyondThreshold, Evidence::None)
+    }
+
+    #[rstest]
+    #[case::regressed(Verdict::Regressed, GateOutcome::Regressed, GateOutcome::Ok)]
+    #[case::improved(Verdict::Improved, GateOutcome::Ok, GateOutcome::Ok)]
+    #[case::unchanged(Verdict::Unchanged, GateOutcome::Ok, GateOutcome::Ok)]
+    #[case::inconclusive(Verdict::Inconclusive, GateOutcome::Undecided, GateOutcome::Ok)]
+    #[case::no_baseline(Verdict::NoBaseline, GateOutcome::Ok, GateOutcome::Ok)]
+    #[case::failed(Verdict::Failed, GateOutcome::Failed, GateOutcome::Failed)]
+    fn an_advisory_judgement_fails_no_gate_unless_the_benchmark_failed(
+        #[case] verdict: Verdict,
+        #[case] outcome: GateOutcome,
+        #[case] advisory: GateOutcome,
+    ) {
+        assert_eq!(plain(verdict).outcome(), outcome);
+        assert_eq!(plain(verdict).advise(Advisory::OtherMachineClass).outcome(), advisory);
+    }
+
+    #[test]
+    fn an_open_row_that_excludes_a_regression_is_good_enough() {
+        let row = Judgement::new(Verdict::Inconclusive, Reason::NotWorse, Evidence::None);
+        assert_eq!(row.outcome(), GateOutcome::Ok);
+    }
+
+    #[test]
+    fn advice_is_given_once() {
+        let advice = || Advisory::FewRuns { runs: 2, needed: 5 };
+        let row = plain(Verdict::Unchanged).advise(advice()).advise(advice()).advise(Advisory::Exhibit);
+        assert_eq!(row.advisory, [advice(), Advisory::Exhibit]);
+    }
+
+    #[test]
+    fn names_in_json_are_stable() {
+        let all = [
+            Verdict::Regressed,
+            Verdict::Improved,
+            Verdict::Unchanged,
+            Verdict::Inconclusive,
+            Verdict::NoBaseline,
+            Verdict::Failed,
+        ];
+        assert_eq!(
+            serde_json::to_string(&all).unwrap(),
+            r#"["regressed","improved","unchanged","inconclusive","no-baseline","failed"]"#
+        );
+        assert_eq!(
+            serde_json::to_string(&all.map(Verdict::name)).unwrap(),
+            serde_json::to_string(&all).unwrap()
+        );
+        let row = Judgement::unusable("no samples").advise(Advisory::FewRuns { runs: 2, needed: 5 });
+        assert_eq!(
+            serde_json::to_string(&row).unwrap(),
+            concat!(
+                r#"{"verdict":"inconclusive","reason":{"because":"unusable","why":"no samples"},"#,
+                r#""evidence":{"by":"none"},"advisory":[{"because":"few-runs","runs":2,"needed":5}]}"#
+            )
+        );
+    }
+}

@@ -1,0 +1,345 @@
+use super::zone::{Worsening, is_proper, ratio, worsening, zone};
+use super::{Advisory, Direction, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict};
+use crate::summary::{mean, variance};
+use crate::{Interval, MDE_POWER, log_ratio, student};
+
+/// The runs that make a baseline. With fewer, how much runs differ from each other rests on luck.
+pub const MIN_BASELINE_RUNS: usize = 5;
+
+/// The figures of one run for one time, both in the same unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunFigure {
+    /// The time.
+    pub time: f64,
+    /// The time of the anchor, a fixed workload that was timed through the same run. Dividing by it takes the speed of
+    /// the machine on that day out of the time.
+    pub anchor: f64,
+}
+
+/// How much runs differ on a machine class, pooled over many benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    /// The standard deviation between runs, as a log-ratio to the anchor: `s0`.
+    pub sd: f64,
+    /// The degrees of freedom that it counts for, not more than it deserves: `d0`.
+    pub df: f64,
+}
+
+/// What is stored of one time.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredBaseline<'a> {
+    /// One figure for each run, of which there should be [`MIN_BASELINE_RUNS`].
+    pub runs: &'a [RunFigure],
+    /// The spread of the machine class; none where it is not known.
+    pub pooled: Option<Pooled>,
+    /// Whether the runs come from the machine class of the candidate.
+    pub same_class: bool,
+}
+
+/// Judges a time against stored runs. None for a neutral metric.
+///
+/// With `y = ln(time / anchor)` for each run, `K` runs of the baseline with the standard deviation `s_y`, and `m` runs
+/// of the candidate,
+///
+/// ```text
+/// s2 = (d0 * s0^2 + (K - 1) * s_y^2) / (d0 + K - 1)
+/// mean(candidate) - mean(baseline) ± t(d0 + K - 1, 1 - alpha/2) * s * sqrt(1/K + 1/m)
+/// ```
+///
+/// and the verdict follows from the interval as in [`judge_paired`](super::judge_paired()). The shrunk variance `s2` is
+/// that of G. K. Smyth, "Linear Models and Empirical Bayes Methods for Assessing Differential Expression in Microarray
+/// Experiments", 2004, <https://doi.org/10.2202/1544-6115.1027>: few runs of one benchmark borrow from all others.
+///
+/// It is advisory with fewer than [`MIN_BASELINE_RUNS`] runs and for another machine class, `no-baseline` without any
+/// run, and inconclusive without a run of the candidate, without any spread, or if a figure is no positive time.
+pub fn judge_unpaired(
+    baseline: &StoredBaseline<'_>,
+    candidate: &[RunFigure],
+    confidence: f64,
+    policy: TimePolicy,
+    direction: Direction,
+) -> Option<Judgement> {
+    direction.worse()?;
+    let mut judgement = judge(baseline, candidate, confidence, policy, direction);
+    let runs = baseline.runs.len();
+    if (1..MIN_BASELINE_RUNS).contains(&runs) {
+        judgement = judgement.advise(Advisory::FewRuns { runs, needed: MIN_BASELINE_RUNS });
+    }
+    Some(if baseline.same_class { judgement } else { judgement.advise(Advisory::OtherMachineClass) })
+}
+
+fn judge(
+    baseline: &StoredBaseline<'_>,
+    candidate: &[RunFigure],
+    confidence: f64,
+    policy: TimePolicy,
+    direction: Direction,
+) -> Judgement {
+    if baseline.runs.is_empty() {
+        return Judgement::new(Verdict::NoBaseline, Reason::New, Evidence::None);
+    }
+    if candidate.is_empty() {
+        return Judgement::new(Verdict::Inconclusive, Reason::NoSamples, Evidence::None);
+    }
+    let (Some(before), Some(after)) = (values(baseline.runs), values(candidate)) else {
+        return Judgement::unusable("a time or its anchor is not a positive number");
+    };
+    let Some(difference) = Difference::of(&before, &after, baseline.pooled) else {
+        return Judgement::unusable("the runs do not tell how much runs differ");
+    };
+    let delta = policy.delta();
+    let Some(evidence) = difference.evidence(confidence, policy, direction) else {
+        return Judgement::unusable("there is no interval of this confidence");
+    };
+    let (verdict, reason) = match worsening(evidence.interval, direction) {
+        Some(interval) if difference.sd > 0.0 => zone(interval, delta),
+        _ => (Verdict::Inconclusive, Reason::NoSpread),
+    };
+    Judgement::new(verdict, reason, Evidence::TimeUnpaired(evidence))
+}
+
+/// The log-times above the anchor; none if one is not finite.
+fn values(runs: &[RunFigure]) -> Option<Vec<f64>> {
+    let value = |run: &RunFigure| Some(log_ratio(run.time, run.anchor)).filter(|value| value.is_finite());
+    runs.iter().map(value).collect()
+}
+
+/// The difference of two means of runs.
+struct Difference {
+    effect: f64,
+    /// The standard deviation between runs, `s`.
+    sd: f64,
+    df: f64,
+    standard_error: f64,
+    baseline_runs: usize,
+    candidate_runs: usize,
+}
+
+impl Difference {
+    /// None if there is neither a second run nor a pooled spread, or if it is no spread.
+    fn of(before: &[f64], after: &[f64], pooled: Option<Pooled>) -> Option<Self> {
+        let Pooled { sd: s0, df: d0 } = pooled.unwrap_or(Pooled { sd: 0.0, df: 0.0 });
+        let valid = |value: f64| value.is_finite() && value >= 0.0;
+        if !valid(s0) || !valid(d0) {
+            return None;
+        }
+        let own = (before.len() - 1) as f64;
+        let df = d0 + own;
+        if df < 1.0 {
+            return None;
+        }
+        let sd = ((d0 * s0 * s0 + own * variance(before).unwrap_or(0.0)) / df).sqrt();
+        let (baseline_runs, candidate_runs) = (before.len(), after.len());
+        Some(Self {
+            effect: mean(after)? - mean(before)?,
+            sd,
+            df,
+            standard_error: sd * (1.0 / baseline_runs as f64 + 1.0 / candidate_runs as f64).sqrt(),
+            baseline_runs,
+            candidate_runs,
+        })
+    }
+
+    /// None if the confidence is one that Student's t does not give, or the figures are too large.
+    fn evidence(
+        &self,
+        confidence: f64,
+        policy: TimePolicy,
+        direction: Direction,
+    ) -> Option<UnpairedEvidence> {
+        if confidence.is_nan() || confidence <= 0.0 {
+            return None;
+        }
+        let t = student::quantile(0.5 + confidence / 2.0, self.df).ok()?;
+        let interval = Interval::around(self.effect, t * self.standard_error);
+        if !is_proper(interval) {
+            return None;
+        }
+        let delta = policy.delta();
+        // The bound of the interval that is held against the threshold is what detects; see `Detection::mde`.
+        let power = student::quantile(MDE_POWER, self.df).ok()?;
+        let effect = direction.worse()? * self.effect;
+        let worsening = Worsening { effect, standard_error: self.standard_error, df: self.df };
+        Some(UnpairedEvidence {
+            effect: self.effect,
+            interval,
+            ratio: ratio(self.effect),
+            ratio_interval: interval.map(ratio),
+            confidence,
+            baseline_runs: self.baseline_runs,
+            candidate_runs: self.candidate_runs,
+            sd: self.sd,
+            df: self.df,
+            threshold: policy.threshold.get(),
+            smallest_detectable: Some(delta + (t + power) * self.standard_error)
+                .filter(|mde| mde.is_finite()),
+            p_value: worsening.p_value(delta),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::judge::GateOutcome;
+    use crate::simulation::Normal;
+
+    fn runs(log_times: &[f64]) -> Vec<RunFigure> {
+        log_times.iter().map(|log| RunFigure { time: 5.0 * log.exp(), anchor: 2.0 }).collect()
+    }
+
+    fn judge_with(
+        before: &[RunFigure],
+        after: &[RunFigure],
+        pooled: Option<Pooled>,
+        same_class: bool,
+    ) -> Judgement {
+        let baseline = StoredBaseline { runs: before, pooled, same_class };
+        judge_unpaired(&baseline, after, 0.99, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+    }
+
+    fn judge(before: &[f64], after: &[f64]) -> Judgement {
+        judge_with(&runs(before), &runs(after), None, true)
+    }
+
+    fn unpaired(judgement: &Judgement) -> UnpairedEvidence {
+        match &judgement.evidence {
+            Evidence::TimeUnpaired(evidence) => *evidence,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const QUIET: [f64; 5] = [0.001, -0.001, 0.002, -0.002, 0.0];
+
+    #[test]
+    fn the_interval_is_that_of_a_worked_example() {
+        // s_y^2 = 0.00001 / 4 = 2.5e-6; s2 = (10 * 4e-6 + 4 * 2.5e-6) / 14 = 3.571429e-6; s = 0.001889822;
+        // t(14, 0.995) = 2.976843; sqrt(1/5 + 1/2) = 0.836660; half-width 0.004706802.
+        let pooled = Some(Pooled { sd: 0.002, df: 10.0 });
+        let row = judge_with(&runs(&QUIET), &runs(&[0.11, 0.09]), pooled, true);
+        let evidence = unpaired(&row);
+        assert!((evidence.sd - 0.001_889_822).abs() < 1e-9, "{evidence:?}");
+        assert_eq!((evidence.df, evidence.baseline_runs, evidence.candidate_runs), (14.0, 5, 2));
+        assert!((evidence.effect - 0.1).abs() < 1e-12);
+        assert!((evidence.interval.half_width() - 0.004_706_802).abs() < 1e-8, "{evidence:?}");
+        assert_eq!((row.verdict, row.advisory.len()), (Verdict::Regressed, 0));
+    }
+
+    #[rstest]
+    #[case::slower(&[0.1], Verdict::Regressed)]
+    #[case::faster(&[-0.1], Verdict::Improved)]
+    #[case::alike(&[0.001], Verdict::Unchanged)]
+    #[case::at_the_threshold(&[0.03], Verdict::Inconclusive)]
+    fn one_run_is_judged_against_five(#[case] after: &[f64], #[case] verdict: Verdict) {
+        assert_eq!(judge(&QUIET, after).verdict, verdict);
+    }
+
+    #[test]
+    fn for_a_metric_where_more_is_better_verdict_and_p_value_are_swapped() {
+        let before = runs(&QUIET);
+        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let judge = |direction| {
+            let row =
+                judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, TimePolicy::HARDWARE, direction).unwrap();
+            (row.verdict, row.evidence.p_value().unwrap() < 0.01)
+        };
+        assert_eq!(judge(Direction::Higher), (Verdict::Regressed, true));
+        assert_eq!(judge(Direction::Lower), (Verdict::Improved, false));
+    }
+
+    #[test]
+    fn a_slow_day_of_the_whole_machine_is_no_regression() {
+        let slow_day: Vec<RunFigure> = runs(&[0.001])
+            .iter()
+            .map(|run| RunFigure { time: 1.4 * run.time, anchor: 1.4 * run.anchor })
+            .collect();
+        assert_eq!(judge_with(&runs(&QUIET), &slow_day, None, true).verdict, Verdict::Unchanged);
+    }
+
+    #[test]
+    fn fewer_than_five_runs_and_another_class_are_advisory() {
+        let few = judge(&QUIET[..4], &[0.1]);
+        assert_eq!(few.advisory, [Advisory::FewRuns { runs: 4, needed: 5 }]);
+        assert_eq!((few.verdict, few.outcome()), (Verdict::Regressed, GateOutcome::Ok));
+        let elsewhere = judge_with(&runs(&QUIET), &runs(&[0.1]), None, false);
+        assert_eq!(elsewhere.advisory, [Advisory::OtherMachineClass]);
+        assert_eq!((elsewhere.verdict, elsewhere.outcome()), (Verdict::Regressed, GateOutcome::Ok));
+    }
+
+    #[test]
+    fn one_run_is_judged_by_the_spread_of_its_class_alone() {
+        let pooled = |sd| Some(Pooled { sd, df: 20.0 });
+        let verdict = |sd| judge_with(&runs(&[0.0]), &runs(&[0.1]), pooled(sd), true).verdict;
+        assert_eq!((verdict(0.005), verdict(0.1)), (Verdict::Regressed, Verdict::Inconclusive));
+    }
+
+    #[rstest]
+    #[case::no_run(&[], &[0.1], Verdict::NoBaseline)]
+    #[case::no_candidate(&QUIET, &[], Verdict::Inconclusive)]
+    #[case::one_run_of_unknown_spread(&[0.0], &[0.1], Verdict::Inconclusive)]
+    #[case::constant(&[0.0; 5], &[0.0], Verdict::Inconclusive)]
+    #[case::constant_and_slower(&[0.0; 5], &[0.5], Verdict::Inconclusive)]
+    #[case::time_of_zero(&QUIET, &[f64::NEG_INFINITY], Verdict::Inconclusive)]
+    #[case::not_a_number(&[0.0, 0.0, 0.0, 0.0, f64::NAN], &[0.1], Verdict::Inconclusive)]
+    #[case::infinite(&[0.0, 0.0, 0.0, 0.0, f64::INFINITY], &[0.1], Verdict::Inconclusive)]
+    fn nothing_is_decided_on(#[case] before: &[f64], #[case] after: &[f64], #[case] verdict: Verdict) {
+        assert_eq!(judge(before, after).verdict, verdict);
+    }
+
+    #[rstest]
+    #[case::negative_sd(Pooled { sd: -0.1, df: 10.0 })]
+    #[case::sd_not_a_number(Pooled { sd: f64::NAN, df: 10.0 })]
+    #[case::infinite_df(Pooled { sd: 0.1, df: f64::INFINITY })]
+    fn a_pooled_spread_that_is_none_decides_nothing(#[case] pooled: Pooled) {
+        let row = judge_with(&runs(&QUIET), &runs(&[0.1]), Some(pooled), true);
+        assert!(matches!(row.reason, Reason::Unusable { .. }));
+    }
+
+    #[rstest]
+    #[case::zero(0.0)]
+    #[case::one(1.0)]
+    #[case::not_a_number(f64::NAN)]
+    fn a_bad_confidence_decides_nothing(#[case] confidence: f64) {
+        let before = runs(&QUIET);
+        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let judge =
+            |direction| judge_unpaired(&baseline, &runs(&[0.1]), confidence, TimePolicy::HARDWARE, direction);
+        assert_eq!(judge(Direction::Lower).unwrap().verdict, Verdict::Inconclusive);
+        assert_eq!(judge(Direction::Neutral), None);
+    }
+
+    #[test]
+    fn the_interval_covers_the_truth_as_often_as_it_promises() {
+        // Over 4000 trials the standard error is 0.16 %: the band is four of them.
+        const TRIALS: usize = 4000;
+        let mut normal = Normal::seeded(21);
+        let covered = (0..TRIALS)
+            .filter(|_| {
+                let mut draw =
+                    |count, center| (0..count).map(|_| center + 0.02 * normal.next()).collect::<Vec<f64>>();
+                let (before, after) = (draw(5, 0.0), draw(2, 0.05));
+                // What eleven runs of some other benchmark say of the class.
+                let pooled = Pooled { sd: variance(&draw(11, 0.0)).unwrap().sqrt(), df: 10.0 };
+                let row = judge_with(&runs(&before), &runs(&after), Some(pooled), true);
+                unpaired(&row).interval.contains(0.05)
+            })
+            .count() as f64;
+        let covered = covered / TRIALS as f64;
+        assert!((covered - 0.99).abs() < 0.0064, "{covered}");
+    }
+
+    proptest! {
+        #[test]
+        fn more_time_is_never_less_severe_and_order_makes_no_difference(
+            mut before in prop::collection::vec(-0.02..0.02, 5..9), after in -0.1..0.1, more in 0.0..0.2,
+        ) {
+            let here = judge(&before, &[after]);
+            prop_assert!(here.outcome() <= judge(&before, &[after + more]).outcome());
+            before.reverse();
+            prop_assert_eq!(judge(&before, &[after]).verdict, here.verdict);
+        }
+    }
+}
