@@ -1,0 +1,4 @@
+//! The golden data, the ends of what is allowed, and what lies beyond.
+
+mod edges;
+mod golden;
