@@ -5,10 +5,12 @@
 //! is 0 where these means are equal, and 1 where one bin holds everything.
 //!
 //! - [`Settings`] say what is asked for, and [`Shape`] how large the signal is.
+//! - [`Plan`] computes it fast, again and again for signals of one shape, in f32 or f64.
 //! - [`oracle`] computes it by the definition, in float64.
 
 mod design;
 mod error;
+mod fast;
 pub mod npy;
 mod oracle;
 mod settings;
@@ -17,5 +19,6 @@ mod tests;
 
 pub use design::Filters;
 pub use error::PacError;
+pub use fast::{Plan, Scalar};
 pub use oracle::{Oracle, oracle};
 pub use settings::{Band, MAX_BINS, MIN_SAMPLES, Normalisation, Settings, Shape};

@@ -1,4 +1,5 @@
 //! The golden data, the ends of what is allowed, and what lies beyond.
 
 mod edges;
+mod fast;
 mod golden;
