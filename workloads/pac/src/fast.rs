@@ -9,6 +9,7 @@
 mod channel;
 mod histogram;
 mod index;
+mod kernels;
 mod plan;
 mod scalar;
 mod sectors;

@@ -3,10 +3,14 @@
 use pulp::Arch;
 use rustfft::num_complex::Complex;
 
-use super::histogram::{Bands, Histogram};
+use super::histogram::{Bands, Histogram, Sum};
+use super::kernels::{Amplitudes, Analytic, Filter, Part, QuarterTurn};
 use super::scalar::Scalar;
 use super::sectors::Sectors;
 use super::spectrum::{Pair, Spectrum};
+
+/// The parts of a transform that hold the two bands of a pair.
+const PARTS: [Part; 2] = [Part::Real, Part::Imaginary];
 
 /// What the channels share.
 pub(super) struct Shared<T> {
@@ -55,29 +59,22 @@ impl<T: Scalar> Channel<T> {
         self.transform(&shared.spectrum, x);
         for pair in &shared.spectrum.phase {
             self.analytic(&shared.spectrum, pair);
-            let bins = self.bins[pair.first * samples..].chunks_mut(samples).take(pair.bands);
+            let bins = self.bins[pair.first * samples..].chunks_mut(samples);
             let (filtered, hilbert) = (&self.filtered[..samples], &self.hilbert[..samples]);
-            for (part, bins) in bins.enumerate() {
-                self.arch.dispatch(|| match part {
-                    0 => shared.sectors.number(filtered.iter().zip(hilbert).map(|(x, y)| (x.re, y.re)), bins),
-                    _ => shared.sectors.number(filtered.iter().zip(hilbert).map(|(x, y)| (x.im, y.im)), bins),
-                });
+            for (part, bins) in PARTS.into_iter().take(pair.bands).zip(bins) {
+                self.arch.dispatch(shared.sectors.number(Analytic { filtered, hilbert, part }, bins));
             }
         }
         for pair in &shared.spectrum.amplitude {
             self.analytic(&shared.spectrum, pair);
-            let amplitudes = self.amplitudes[pair.first * samples..].chunks_mut(samples).take(pair.bands);
+            let amplitudes = self.amplitudes[pair.first * samples..].chunks_mut(samples);
             let (filtered, hilbert) = (&self.filtered[..samples], &self.hilbert[..samples]);
-            for (part, amplitudes) in amplitudes.enumerate() {
-                self.arch.dispatch(|| match part {
-                    0 => norms(filtered.iter().zip(hilbert).map(|(x, y)| (x.re, y.re)), amplitudes),
-                    _ => norms(filtered.iter().zip(hilbert).map(|(x, y)| (x.im, y.im)), amplitudes),
-                });
+            for (part, amplitudes) in PARTS.into_iter().take(pair.bands).zip(amplitudes) {
+                self.arch.dispatch(Amplitudes { signal: Analytic { filtered, hilbert, part }, amplitudes });
             }
         }
         let bands = Bands { samples, bins: &self.bins, amplitudes: &self.amplitudes };
-        let histogram = &mut self.histogram;
-        self.arch.dispatch(|| histogram.sum(&bands, sums, counts));
+        self.arch.dispatch(Sum { histogram: &mut self.histogram, bands, sums, counts });
     }
 
     /// Transforms the signal with its extensions.
@@ -103,47 +100,13 @@ impl<T: Scalar> Channel<T> {
     /// Filters to a pair of bands, and makes the Hilbert transforms of the two signals.
     fn analytic(&mut self, spectrum: &Spectrum<T>, pair: &Pair<T>) {
         let Self { arch, input, filtered, hilbert, scratch, .. } = self;
-        arch.dispatch(|| {
-            for ((to, &x), &gain) in filtered.iter_mut().zip(&*input).zip(&pair.gain) {
-                *to = x * gain;
-            }
-        });
+        arch.dispatch(Filter { input, gain: &pair.gain, output: filtered });
         spectrum.circle[1].process_with_scratch(filtered, scratch);
         let samples = spectrum.samples;
         hilbert[..samples].copy_from_slice(&filtered[..samples]);
         hilbert[samples..].fill(Complex::new(T::zero(), T::zero()));
         spectrum.padded[0].process_with_scratch(hilbert, scratch);
-        arch.dispatch(|| quarter_turn(hilbert));
+        arch.dispatch(QuarterTurn(hilbert));
         spectrum.padded[1].process_with_scratch(hilbert, scratch);
-    }
-}
-
-/// Turns the positive frequencies of a spectrum back by a quarter, and the negative ones forward, and divides all by
-/// their number. The mean, and the highest frequency of an even number, have no quarter and become 0.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "it has to be compiled with the vector instructions of its caller")]
-fn quarter_turn<T: Scalar>(spectrum: &mut [Complex<T>]) {
-    let length = spectrum.len();
-    let scale = T::narrow(1.0 / length as f64);
-    let zero = Complex::new(T::zero(), T::zero());
-    let positive = (length - 1) / 2;
-    spectrum[0] = zero;
-    if length.is_multiple_of(2) {
-        spectrum[length / 2] = zero;
-    }
-    for z in &mut spectrum[1..=positive] {
-        *z = Complex::new(z.im * scale, -z.re * scale);
-    }
-    for z in &mut spectrum[length - positive..] {
-        *z = Complex::new(-z.im * scale, z.re * scale);
-    }
-}
-
-/// Writes the distance from the origin of every point.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "it has to be compiled with the vector instructions of its caller")]
-fn norms<T: Scalar>(points: impl Iterator<Item = (T, T)>, norms: &mut [T]) {
-    for (norm, (x, y)) in norms.iter_mut().zip(points) {
-        *norm = (x * x + y * y).sqrt();
     }
 }

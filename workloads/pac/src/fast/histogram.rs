@@ -2,6 +2,9 @@
 //!
 //! The amplitudes of sixteen bands at one time lie side by side, and are added to the bin of each of sixteen phase
 //! bands in turn: vector additions, of which the next never waits for the one before.
+#![expect(clippy::inline_always, reason = "see `kernels`")]
+
+use pulp::NullaryFnOnce;
 
 use super::scalar::Scalar;
 
@@ -32,6 +35,23 @@ pub(super) struct Bands<'a, T> {
     pub(super) bins: &'a [u8],
     /// Amplitudes: (amplitude band, sample).
     pub(super) amplitudes: &'a [T],
+}
+
+/// Sets `sums`, (phase band, bin, amplitude band), and `counts`, (phase band, bin).
+pub(super) struct Sum<'a, T> {
+    pub(super) histogram: &'a mut Histogram<T>,
+    pub(super) bands: Bands<'a, T>,
+    pub(super) sums: &'a mut [f64],
+    pub(super) counts: &'a mut [u64],
+}
+
+impl<T: Scalar> NullaryFnOnce for Sum<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.histogram.sum(&self.bands, self.sums, self.counts);
+    }
 }
 
 impl<T: Scalar> Histogram<T> {
@@ -87,20 +107,23 @@ impl<T: Scalar> Histogram<T> {
     }
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as its caller")]
     fn add(&mut self, length: usize, phases: usize) {
+        let partials = &mut self.partial[..];
         for (row, slots) in self.rows[..length].iter().zip(&self.slots) {
+            // Copies, as the compiler must see that the row and the sums are different memory.
+            let row = *row;
             for slot in &slots[..phases] {
-                let partial = &mut self.partial[usize::from(*slot)];
-                for (sum, amplitude) in partial.iter_mut().zip(row) {
-                    *sum = *sum + *amplitude;
+                let partial = &mut partials[usize::from(*slot)];
+                let mut sums = *partial;
+                for lane in 0..LANES {
+                    sums[lane] = sums[lane] + row[lane];
                 }
+                *partial = sums;
             }
         }
     }
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as its caller")]
     fn count(&self, length: usize, phases: usize, counts: &mut [u64]) {
         for slots in &self.slots[..length] {
             for slot in &slots[..phases] {
@@ -110,7 +133,6 @@ impl<T: Scalar> Histogram<T> {
     }
 
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as its caller")]
     fn flush(&mut self, phases: usize, sums: &mut [f64], amplitudes: usize, first: usize) {
         for (partial, sums) in self.partial[..phases * self.bins].iter_mut().zip(sums.chunks_mut(amplitudes))
         {

@@ -3,9 +3,13 @@
 //! The edges of the bins lie as far below the real axis as above. So the number of edges between the positive real
 //! axis and a point's mirror image above it tells the bin, and which side of an edge a point is on is the sign of a
 //! difference of two products. There is no angle and no branch.
+#![expect(clippy::inline_always, reason = "see `kernels`")]
 
 use std::f64::consts::{PI, TAU};
 
+use pulp::NullaryFnOnce;
+
+use super::kernels::{Analytic, Part};
 use super::scalar::Scalar;
 
 /// Points that go through the edges together.
@@ -29,43 +33,74 @@ impl<T: Scalar> Sectors<T> {
         Self { edges, above: (bins / 2) as u32, below: ((bins - 1) / 2) as u32 }
     }
 
-    /// Writes the bin of every point `(x, y)` to `bins`. As with `atan2`, a point on the negative real axis is in
-    /// bin 0, and the origin is on the positive one.
+    /// The kernel that writes the bins of a signal. As with `atan2`, a point on the negative real axis is in bin 0,
+    /// and the origin is on the positive one.
+    pub(super) fn number<'a>(&'a self, signal: Analytic<'a, T>, bins: &'a mut [u8]) -> Number<'a, T> {
+        Number { sectors: self, signal, bins }
+    }
+}
+
+/// Writes the bins of an analytic signal.
+pub(super) struct Number<'a, T> {
+    sectors: &'a Sectors<T>,
+    signal: Analytic<'a, T>,
+    bins: &'a mut [u8],
+}
+
+impl<T: Scalar> NullaryFnOnce for Number<'_, T> {
+    type Output = ();
+
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "it has to be compiled with the vector instructions of its caller"
-    )]
-    pub(super) fn number(&self, points: impl ExactSizeIterator<Item = (T, T)>, bins: &mut [u8]) {
-        let mut points = points;
-        for bins in bins.chunks_mut(BLOCK) {
+    fn call(self) {
+        let Analytic { filtered, hilbert, part } = self.signal;
+        let blocks = filtered.chunks(BLOCK).zip(hilbert.chunks(BLOCK)).zip(self.bins.chunks_mut(BLOCK));
+        for ((filtered, hilbert), bins) in blocks {
             let (mut x, mut y) = ([T::zero(); BLOCK], [T::zero(); BLOCK]);
-            for ((x, y), point) in x.iter_mut().zip(&mut y).zip(points.by_ref().take(bins.len())) {
-                (*x, *y) = point;
+            for (((x, y), from), turned) in x.iter_mut().zip(&mut y).zip(filtered).zip(hilbert) {
+                (*x, *y) = match part {
+                    Part::Real => (from.re, turned.re),
+                    Part::Imaginary => (from.im, turned.im),
+                };
             }
-            let mut passed = [0_u32; BLOCK];
-            for &(cos, sin) in &self.edges {
-                for ((passed, x), y) in passed.iter_mut().zip(&x).zip(&y) {
-                    *passed += u32::from(cos * y.abs() > sin * *x);
-                }
-            }
-            for (((bin, passed), x), y) in bins.iter_mut().zip(&passed).zip(&x).zip(&y) {
-                let is_above = (*y > T::zero()) | ((*y == T::zero()) & (*x >= T::zero()));
-                *bin = if is_above { self.above + passed } else { self.below - passed } as u8;
+            self.sectors.number_block(&x, &y, bins);
+        }
+    }
+}
+
+impl<T: Scalar> Sectors<T> {
+    #[inline(always)]
+    fn number_block(&self, x: &[T; BLOCK], y: &[T; BLOCK], bins: &mut [u8]) {
+        let mut passed = [0_u32; BLOCK];
+        for &(cos, sin) in &self.edges {
+            for ((passed, x), y) in passed.iter_mut().zip(x).zip(y) {
+                *passed += u32::from(cos * y.abs() > sin * *x);
             }
         }
+        let (above, below) = (self.above, self.below);
+        let mut numbers = [0_u8; BLOCK];
+        for (((number, passed), x), y) in numbers.iter_mut().zip(&passed).zip(x).zip(y) {
+            let is_above = (*y > T::zero()) | ((*y == T::zero()) & (*x >= T::zero()));
+            let (if_above, if_below) = (above.wrapping_add(*passed), below.wrapping_sub(*passed));
+            *number = if is_above { if_above } else { if_below } as u8;
+        }
+        bins.copy_from_slice(&numbers[..bins.len()]);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rustfft::num_complex::Complex;
+
     use super::*;
     use crate::oracle;
 
     fn number<T: Scalar>(bins: usize, points: &[(f64, f64)]) -> Vec<usize> {
         let mut numbers = vec![0; points.len()];
-        let points = points.iter().map(|&(x, y)| (T::narrow(x), T::narrow(y)));
-        Sectors::<T>::new(bins).number(points, &mut numbers);
+        let real = |value: f64| Complex::new(T::narrow(value), T::nan());
+        let filtered: Vec<_> = points.iter().map(|(x, _)| real(*x)).collect();
+        let hilbert: Vec<_> = points.iter().map(|(_, y)| real(*y)).collect();
+        let signal = Analytic { filtered: &filtered, hilbert: &hilbert, part: Part::Real };
+        Sectors::<T>::new(bins).number(signal, &mut numbers).call();
         numbers.into_iter().map(usize::from).collect()
     }
 
