@@ -7,6 +7,7 @@
 //! - [`Settings`] say what is asked for, and [`Shape`] how large the signal is.
 //! - [`Plan`] computes it fast, again and again for signals of one shape, in f32 or f64.
 //! - [`oracle`] computes it by the definition, in float64.
+//! - [`workload`] measures it in several ways.
 
 mod design;
 mod error;
@@ -16,9 +17,11 @@ mod oracle;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 pub use design::Filters;
 pub use error::PacError;
 pub use fast::{Plan, Scalar};
 pub use oracle::{Oracle, oracle};
 pub use settings::{Band, MAX_BINS, MIN_SAMPLES, Normalisation, Settings, Shape};
+pub use workload::workload;

@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 /// Amplitude bands that are added together.
 const LANES: usize = 16;
 /// Phase bands whose bins fit the first cache together.
-const PHASES: usize = 16;
+pub(super) const PHASES: usize = 16;
 /// Samples whose amplitudes are laid side by side at a time.
 const TILE: usize = 128;
 /// Tiles that are summed in the signal's precision, before their sums are added in f64.

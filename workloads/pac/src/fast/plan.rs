@@ -6,6 +6,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::channel::{Channel, Shared};
+use super::histogram::PHASES;
 use super::index::Totals;
 use super::scalar::Scalar;
 use super::sectors::Sectors;
@@ -72,6 +73,14 @@ impl<T: Scalar> Plan<T> {
             Team::Alone(_) => 1,
             Team::Pool(_, channels) => channels.len(),
         }
+    }
+
+    /// Bytes that a call copies unchanged: the filtered signals, of which the transform leaves nothing, and the
+    /// amplitudes, which are laid side by side for every sixteen phase bands.
+    pub fn copied_bytes(&self) -> u64 {
+        let filtered = 2 * (self.shared.spectrum.phase.len() + self.shared.spectrum.amplitude.len());
+        let rows = self.settings.amplitude.len() * self.settings.phase.len().div_ceil(PHASES);
+        ((filtered + rows) * self.shape.len() * size_of::<T>()) as u64
     }
 
     /// Computes the index of `x`, (channel, sample), and writes it to `index`, (amplitude band, phase band, channel).
