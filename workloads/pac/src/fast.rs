@@ -17,3 +17,4 @@ mod spectrum;
 
 pub use plan::Plan;
 pub use scalar::Scalar;
+pub(crate) use spectrum::{Pair, Spectrum};

@@ -6,12 +6,14 @@
 //!
 //! - [`Settings`] say what is asked for, and [`Shape`] how large the signal is.
 //! - [`Plan`] computes it fast, again and again for signals of one shape, in f32 or f64.
+//! - [`GpuPlan`] computes it on the GPU.
 //! - [`oracle`] computes it by the definition, in float64.
 //! - [`workload`] measures it in several ways.
 
 mod design;
 mod error;
 mod fast;
+mod gpu;
 pub mod npy;
 mod oracle;
 mod settings;
@@ -22,6 +24,7 @@ mod workload;
 pub use design::Filters;
 pub use error::PacError;
 pub use fast::{Plan, Scalar};
+pub use gpu::GpuPlan;
 pub use oracle::{Oracle, oracle};
 pub use settings::{Band, MAX_BINS, MIN_SAMPLES, Normalisation, Settings, Shape};
 pub use workload::workload;

@@ -3,3 +3,4 @@
 mod edges;
 mod fast;
 mod golden;
+mod gpu;

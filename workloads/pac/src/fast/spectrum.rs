@@ -11,31 +11,31 @@ use crate::design::smooth_length;
 
 /// Two bands that are filtered together. In the real part of a spectrum's gain is the one, in the imaginary part the
 /// other, where there is one.
-pub(super) struct Pair<T> {
+pub(crate) struct Pair<T> {
     /// Number of the first band; the second is the next one.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// How many bands it is: one or two.
-    pub(super) bands: usize,
+    pub(crate) bands: usize,
     /// Squared gain at every frequency of the circle, divided by its length.
-    pub(super) gain: Vec<Complex<T>>,
+    pub(crate) gain: Vec<Complex<T>>,
 }
 
 /// Everything about the transforms that the channels share.
-pub(super) struct Spectrum<T> {
+pub(crate) struct Spectrum<T> {
     /// Samples of a channel.
-    pub(super) samples: usize,
+    pub(crate) samples: usize,
     /// Samples that the signal is extended by at each end.
-    pub(super) extension: usize,
+    pub(crate) extension: usize,
     /// Transforms around the circle, forward and back.
-    pub(super) circle: [Arc<dyn Fft<T>>; 2],
+    pub(crate) circle: [Arc<dyn Fft<T>>; 2],
     /// Transforms of the padded length, forward and back.
-    pub(super) padded: [Arc<dyn Fft<T>>; 2],
-    pub(super) phase: Vec<Pair<T>>,
-    pub(super) amplitude: Vec<Pair<T>>,
+    pub(crate) padded: [Arc<dyn Fft<T>>; 2],
+    pub(crate) phase: Vec<Pair<T>>,
+    pub(crate) amplitude: Vec<Pair<T>>,
 }
 
 impl<T: Scalar> Spectrum<T> {
-    pub(super) fn new(filters: &Filters, samples: usize) -> Self {
+    pub(crate) fn new(filters: &Filters, samples: usize) -> Self {
         let extension = filters.highest_order();
         let length = quick_length(samples + 2 * extension);
         let padded = smooth_length(samples);
@@ -56,17 +56,17 @@ impl<T: Scalar> Spectrum<T> {
     }
 
     /// Samples around the circle.
-    pub(super) fn circle_length(&self) -> usize {
+    pub(crate) fn circle_length(&self) -> usize {
         self.circle[0].len()
     }
 
     /// Samples that the filtered signal is padded to.
-    pub(super) fn padded_length(&self) -> usize {
+    pub(crate) fn padded_length(&self) -> usize {
         self.padded[0].len()
     }
 
     /// Complex numbers that any of the transforms needs beside its data.
-    pub(super) fn scratch_length(&self) -> usize {
+    pub(crate) fn scratch_length(&self) -> usize {
         self.circle.iter().chain(&self.padded).map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0)
     }
 }
