@@ -44,6 +44,7 @@ pub struct GpuPlan {
     index: Buffer,
     readback: Readback<f32>,
     values: Vec<f32>,
+    copied_bytes: u64,
 }
 
 /// What is bound to the kernels.
@@ -55,7 +56,8 @@ struct Planner<'a> {
     padded: Transform,
     /// Three buffers for the signals of a chunk: two are filtered back and forth, and two turned.
     chunk: [Buffer; 3],
-    budget: u64,
+    /// Signals of a chunk.
+    at_once: u32,
 }
 
 impl GpuPlan {
@@ -96,7 +98,15 @@ impl GpuPlan {
         let index = gpu.buffer_for::<f32>("index", indexes as u64)?;
         rest.push(planner.couple(&bins, &amplitudes, &index)?);
         let readback = gpu.readback("index on the host", indexes as u64)?;
-        Ok(Self { gpu: gpu.clone(), extend, rest, index, readback, values: vec![0.0; indexes] })
+        let pairs = spectrum.phase.len() + spectrum.amplitude.len();
+        let copied_bytes = (pairs * shape.len()) as u64 * COMPLEX_BYTES;
+        let values = vec![0.0; indexes];
+        Ok(Self { gpu: gpu.clone(), extend, rest, index, readback, values, copied_bytes })
+    }
+
+    /// Bytes that a call copies unchanged on the device: the filtered signals, which are padded.
+    pub fn copied_bytes(&self) -> u64 {
+        self.copied_bytes
     }
 
     /// Computes the index of the signal at place `at` of the inputs and waits for it: one submit, one sync. Writes
@@ -151,7 +161,7 @@ impl<'a> Planner<'a> {
             circle: Transform::new(gpu, circle)?,
             padded: Transform::new(gpu, padded)?,
             chunk: [a?, b?, c?],
-            budget: bytes / each,
+            at_once: (bytes / each) as u32,
         })
     }
 
@@ -229,8 +239,8 @@ impl<'a> Planner<'a> {
         let signals = pairs.len() as u32 * self.sizes.channels;
         let mut work = Vec::new();
         let [a, b, c] = &self.chunk;
-        for first in (0..signals).step_by(self.budget as usize) {
-            let count = (signals - first).min(self.budget as u32);
+        for first in (0..signals).step_by(self.at_once as usize) {
+            let count = (signals - first).min(self.at_once);
             let sizes = self.gpu.uniform("sizes", &Sizes { bands: bands as u32, first, ..self.sizes })?;
             let bound =
                 filter.bind([("sizes", &sizes), ("spectra", spectra), ("gains", &gains), ("filtered", a)])?;

@@ -8,7 +8,7 @@
 //! - [`Plan`] computes it fast, again and again for signals of one shape, in f32 or f64.
 //! - [`GpuPlan`] computes it on the GPU.
 //! - [`oracle`] computes it by the definition, in float64.
-//! - [`workload`] measures it in several ways.
+//! - [`workload`] measures it in several ways, and [`surrogates`] its z-scores.
 
 mod design;
 mod error;
@@ -27,4 +27,4 @@ pub use fast::{Plan, Scalar};
 pub use gpu::GpuPlan;
 pub use oracle::{Oracle, oracle};
 pub use settings::{Band, MAX_BINS, MIN_SAMPLES, Normalisation, Settings, Shape};
-pub use workload::workload;
+pub use workload::{surrogates, workload};

@@ -4,16 +4,22 @@ mod bands;
 mod check;
 mod claims;
 mod cpu;
+mod device;
 mod documented;
 mod measured;
 mod signal;
 mod slow;
+mod surrogates;
 #[cfg(test)]
 mod tests;
 
+pub use surrogates::surrogates;
+
 use perfharness_contract::{Case, Effort, OutcomeKind, Role, VariantDef, Workload};
+use perfharness_gpu::gpu_meter;
 
 use cpu::{Cpu, CpuF64};
+use device::Device;
 use documented::Documented;
 use measured::Pac;
 use signal::Params;
@@ -21,6 +27,7 @@ use slow::{BUDGET, Slow, tensor_bytes};
 
 const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
+const OPTIMIZED: &str = "optimized";
 const OPTIMIZED_CPU: &str = "optimized-cpu";
 const OPTIMIZED_CPU_F64: &str = "optimized-cpu-f64";
 
@@ -37,9 +44,16 @@ pub fn workload() -> Workload {
         Role::Documented,
         "on one CPU thread: filters without clones, gathers 16 pairs at a time and scatters them to their bins",
     );
+    let optimized = VariantDef::new(
+        OPTIMIZED,
+        Role::Optimized,
+        "f32 on the GPU: as many bands at a time as 64 MiB hold, histograms in workgroup memory, only the index is read",
+    )
+    .needs("gpu")
+    .caveat("The signals lie on the device already, and samples that are no numbers are not looked for.");
     let cpu = VariantDef::new(
         OPTIMIZED_CPU,
-        Role::Other,
+        Role::Optimized,
         "f32, all processors: one transform of a channel for all bands, two bands a transform, all pairs in one pass",
     );
     let cpu_f64 = VariantDef::new(OPTIMIZED_CPU_F64, Role::Other, "optimized-cpu in f64");
@@ -50,11 +64,15 @@ pub fn workload() -> Workload {
             let pairs = params.pairs();
             Case::new(&id, params).items(pairs, "pairs").efforts(efforts)
         }))
+        .meter(gpu_meter())
         .metrics(measured::metrics())
         .claims(claims::claims())
         .variant_with(slow, |params: &Params, setup| Pac::new(params, setup, Slow::new))
         .variant_with(documented, |params: &Params, setup| {
             Pac::new(params, setup, |settings, shape| Ok(Documented::new(settings, shape)))
+        })
+        .variant_with(optimized, |params: &Params, setup| {
+            Pac::new(params, setup, |settings, shape| Device::new(setup, settings, shape))
         })
         .variant_with(cpu, |params: &Params, setup| Pac::new(params, setup, Cpu::new))
         .variant_with(cpu_f64, |params: &Params, setup| Pac::new(params, setup, CpuF64::new))

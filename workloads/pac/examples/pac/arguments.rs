@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use perfharness_pac::Normalisation;
 
 const USAGE: &str = "usage: pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] \
-                     [--device cpu] [--threads N] [--repeat N]";
+                     [--device cpu|gpu] [--threads N] [--repeat N]";
 
 /// What the index is computed in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(crate) enum Precision {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Cpu,
+    Gpu,
 }
 
 pub(crate) struct Arguments {
@@ -53,6 +54,7 @@ impl Arguments {
                 ("--precision", "f32") => precision = Precision::F32,
                 ("--precision", "f64") => precision = Precision::F64,
                 ("--device", "cpu") => device = Device::Cpu,
+                ("--device", "gpu") => device = Device::Gpu,
                 ("--threads", _) => threads = number()?,
                 ("--repeat", _) => repeat = number()?.max(1),
                 _ => return Err(format!("{argument} {value} is not known; {USAGE}")),

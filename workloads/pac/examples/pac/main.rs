@@ -11,8 +11,10 @@ use std::error::Error;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use perfharness_contract::Failure;
+use perfharness_gpu::{Gpu, GpuOptions};
 use perfharness_pac::npy::{self, Array};
-use perfharness_pac::{Band, PacError, Plan, Scalar, Settings, Shape};
+use perfharness_pac::{Band, GpuPlan, PacError, Plan, Scalar, Settings, Shape};
 use perfharness_platform::clock;
 
 use arguments::{Arguments, Device, Precision};
@@ -42,6 +44,8 @@ fn run() -> Result<(), Box<dyn Error>> {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             on_cpu(&arguments, &settings, shape, &values)?
         }
+        (Device::Gpu, Precision::F32) => on_gpu(&arguments, &settings, shape, &values)?,
+        (Device::Gpu, Precision::F64) => return Err("the GPU computes in f32".into()),
     };
     let shape = vec![settings.amplitude.len(), settings.phase.len(), channels];
     npy::write(&arguments.index, &Array { shape, values: index })?;
@@ -79,6 +83,20 @@ fn on_cpu<T: Scalar>(
         plan.index(x, &mut index)
     })?;
     report(seconds, threads);
+    Ok(index)
+}
+
+/// The device is opened before; a call plans, uploads and waits for the index. One thread of the host takes part.
+fn on_gpu(arguments: &Arguments, settings: &Settings, shape: Shape, x: &[f32]) -> Result<Vec<f64>, Failure> {
+    const BUDGET: u64 = 64 << 20;
+    let gpu = Gpu::new("auto", &GpuOptions::default())?;
+    let mut index = vec![0.0; settings.indexes(shape.channels)];
+    let seconds = median_seconds(arguments.repeat, || {
+        let input = gpu.upload("signal", x)?;
+        GpuPlan::new(&gpu, settings, shape, &[input], BUDGET)?.index(0, &mut index)?;
+        Ok::<_, Failure>(())
+    })?;
+    report(seconds, 1);
     Ok(index)
 }
 

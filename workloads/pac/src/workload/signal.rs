@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{Band, Normalisation, Settings, Shape};
 
 /// Inputs that a round takes turns with.
-const POOL: usize = 2;
+pub(crate) const POOL: usize = 2;
 /// Sampling rate, in Hz.
 const SF_HZ: f64 = 512.0;
 

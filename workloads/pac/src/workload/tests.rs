@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{Mode, SampleRequest};
 use perfharness_contract::{Failure, Placement};
+use perfharness_gpu::metric;
+use perfharness_gpu::testing::require_adapter;
 
 use super::*;
 
@@ -31,6 +33,18 @@ fn every_variant_is_right_and_does_the_same_work() {
         let counts = counted("small-10x10", variant);
         assert_eq!((counts["pairs"], counts["samples"]), (300.0, 1536.0), "{variant}");
     }
+}
+
+#[test]
+fn the_device_is_right_and_does_the_same_work() {
+    if require_adapter().is_none() {
+        return;
+    }
+    let counts = counted("small-10x10", OPTIMIZED);
+    assert_eq!((counts["pairs"], counts["samples"]), (300.0, 1536.0));
+    assert_eq!((counts[metric::SYNCS], counts[metric::UPLOAD_BYTES]), (3.0, 0.0));
+    assert_eq!(counts[metric::DOWNLOAD_BYTES], 3.0 * 100.0 * 4.0);
+    assert_eq!(counts["copied-bytes"], 3.0 * 10.0 * 512.0 * 8.0);
 }
 
 #[test]
