@@ -76,14 +76,24 @@ pub fn workload() -> Workload {
         })
         .variant_with(cpu, |params: &Params, setup| Pac::new(params, setup, Cpu::new))
         .variant_with(cpu_f64, |params: &Params, setup| Pac::new(params, setup, CpuF64::new))
-        .memory(SLOW, |params| {
+        .memory(SLOW, |params: &Params| {
             let tensor = tensor_bytes(&params.settings(), params.shape());
-            if tensor > BUDGET { 0 } else { tensor }
-        });
+            reference_bytes(params) + if tensor > BUDGET { 0 } else { tensor }
+        })
+        .memory(DOCUMENTED, reference_bytes)
+        .memory(OPTIMIZED, reference_bytes)
+        .memory(OPTIMIZED_CPU, reference_bytes)
+        .memory(OPTIMIZED_CPU_F64, reference_bytes);
     let too_large = cases()
         .into_iter()
         .filter(|(_, params, _)| tensor_bytes(&params.settings(), params.shape()) > BUDGET);
     too_large.fold(builder, |builder, (id, ..)| builder.expect(&id, SLOW, OutcomeKind::OutOfMemory)).build()
+}
+
+/// What a check takes at most: of every phase band the points and their bins, of every amplitude band the analytic
+/// signal and its size.
+fn reference_bytes(params: &Params) -> u64 {
+    (params.shape().len() * params.bands * (16 + 8 + 16 + 8)) as u64
 }
 
 /// Ids, parameters and efforts.
