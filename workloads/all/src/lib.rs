@@ -8,6 +8,9 @@ pub fn all() -> Vec<Workload> {
         perfharness_json_logging::workload(),
         perfharness_label_remap::workload(),
         perfharness_metrics_sync::workload(),
+        perfharness_pac::workload(),
+        perfharness_pac::surrogates(),
+        // Last, because its iterations are the longest: it gets the time that the others leave.
         perfharness_mc_passes::workload(),
     ]
 }

@@ -1,0 +1,117 @@
+//! The modulation index of a file, so that other programs can be compared on equal input.
+//!
+//! `pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] [--device cpu|gpu]
+//! [--threads N] [--repeat N]` reads the signal (float32, channels x samples) and its parameters, writes the index
+//! (float64, amplitude x phase x channel), and prints one line of JSON: the median seconds of a whole call, in which
+//! the design of the filters and the planning of the transforms are included, and the threads that worked.
+
+mod arguments;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use perfharness_contract::Failure;
+use perfharness_gpu::{Gpu, GpuOptions};
+use perfharness_pac::npy::{self, Array};
+use perfharness_pac::{Band, GpuPlan, PacError, Plan, Scalar, Settings, Shape};
+use perfharness_platform::clock;
+
+use arguments::{Arguments, Device, Precision};
+
+fn main() -> ExitCode {
+    let Err(error) = run() else { return ExitCode::SUCCESS };
+    // Nothing is left to be done when even this cannot be written.
+    let _ = writeln!(std::io::stderr(), "pac: {error}");
+    ExitCode::FAILURE
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse(std::env::args().skip(1))?;
+    let Array { shape, values } = npy::read::<f32>(&arguments.x)?;
+    let &[channels, samples] = &shape[..] else {
+        return Err(format!(
+            "{}: the signal has the shape {shape:?}, not channels x samples",
+            arguments.x.display()
+        )
+        .into());
+    };
+    let shape = Shape::new(channels, samples);
+    let settings = settings(&arguments)?;
+    let index = match (arguments.device, arguments.precision) {
+        (Device::Cpu, Precision::F32) => on_cpu(&arguments, &settings, shape, &values)?,
+        (Device::Cpu, Precision::F64) => {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            on_cpu(&arguments, &settings, shape, &values)?
+        }
+        (Device::Gpu, Precision::F32) => on_gpu(&arguments, &settings, shape, &values)?,
+        (Device::Gpu, Precision::F64) => return Err("the GPU computes in f32".into()),
+    };
+    let shape = vec![settings.amplitude.len(), settings.phase.len(), channels];
+    npy::write(&arguments.index, &Array { shape, values: index })?;
+    Ok(())
+}
+
+fn settings(arguments: &Arguments) -> Result<Settings, Box<dyn Error>> {
+    let meta: serde_json::Value = serde_json::from_slice(&std::fs::read(&arguments.meta)?)?;
+    let lacks = |key: &str| format!("{}: there is no valid {key}", arguments.meta.display());
+    let band = |band: &serde_json::Value| Some(Band::new(band.get(0)?.as_f64()?, band.get(1)?.as_f64()?));
+    let bands = |key: &str| -> Result<Vec<Band>, String> {
+        let bands = meta[key].as_array().ok_or_else(|| lacks(key))?;
+        bands.iter().map(|b| band(b).ok_or_else(|| lacks(key))).collect()
+    };
+    Ok(Settings {
+        sf_hz: meta["sf_hz"].as_f64().ok_or_else(|| lacks("sf_hz"))?,
+        phase: bands("f_pha_hz")?,
+        amplitude: bands("f_amp_hz")?,
+        bins: meta["n_bins"].as_u64().ok_or_else(|| lacks("n_bins"))? as usize,
+        normalisation: arguments.normalisation,
+    })
+}
+
+fn on_cpu<T: Scalar>(
+    arguments: &Arguments,
+    settings: &Settings,
+    shape: Shape,
+    x: &[T],
+) -> Result<Vec<f64>, PacError> {
+    let mut index = vec![0.0; settings.indexes(shape.channels)];
+    let mut threads = 0;
+    let seconds = median_seconds(arguments.repeat, || {
+        let mut plan = Plan::new(settings, shape, arguments.threads)?;
+        threads = plan.threads();
+        plan.index(x, &mut index)
+    })?;
+    report(seconds, threads);
+    Ok(index)
+}
+
+/// The device is opened before; a call plans, uploads and waits for the index. One thread of the host takes part.
+fn on_gpu(arguments: &Arguments, settings: &Settings, shape: Shape, x: &[f32]) -> Result<Vec<f64>, Failure> {
+    const BUDGET: u64 = 64 << 20;
+    let gpu = Gpu::new("auto", &GpuOptions::default())?;
+    let mut index = vec![0.0; settings.indexes(shape.channels)];
+    let seconds = median_seconds(arguments.repeat, || {
+        let input = gpu.upload("signal", x)?;
+        GpuPlan::new(&gpu, settings, shape, &[input], BUDGET)?.index(0, &mut index)?;
+        Ok::<_, Failure>(())
+    })?;
+    report(seconds, 1);
+    Ok(index)
+}
+
+fn median_seconds<E>(repeat: usize, mut call: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
+    let mut seconds = Vec::with_capacity(repeat);
+    for _ in 0..repeat {
+        let start = clock::now();
+        call()?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(f64::midpoint(seconds[(repeat - 1) / 2], seconds[repeat / 2]))
+}
+
+#[expect(clippy::print_stdout, reason = "this line is what the program is for")]
+fn report(seconds: f64, threads: usize) {
+    println!("{}", serde_json::json!({ "seconds": seconds, "threads": threads }));
+}

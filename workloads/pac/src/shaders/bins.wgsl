@@ -1,0 +1,34 @@
+// The bins of four samples of both bands of a signal, a byte each. The edges between the positive real axis and a
+// point, or its mirror image above that axis, are counted; there is no angle.
+
+@group(0) @binding(1) var<storage, read> filtered: array<vec2f>;
+@group(0) @binding(2) var<storage, read> hilbert: array<vec2f>;
+// Cosine and sine of the edges between 0 and pi.
+@group(0) @binding(3) var<storage, read> edges: array<vec2f>;
+// (band, channel, words of a row)
+@group(0) @binding(4) var<storage, read_write> bins: array<u32>;
+
+fn bin(x: f32, y: f32) -> u32 {
+    var passed = 0u;
+    for (var j = 0u; j < EDGES; j++) {
+        passed += select(0u, 1u, edges[j].x * abs(y) > edges[j].y * x);
+    }
+    return select((BINS - 1u) / 2u - passed, BINS / 2u + passed, y > 0.0 || (y == 0.0 && x >= 0.0));
+}
+
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+    let words = (sizes.samples + 3u) / 4u;
+    if id.x >= words { return; }
+    var both = vec2u();
+    for (var i = 0u; i < 4u; i++) {
+        let t = min(4u * id.x + i, sizes.samples - 1u);
+        let x = filtered[id.y * sizes.circle + t];
+        let y = hilbert[id.y * sizes.padded + t];
+        both |= vec2u(bin(x.x, y.x), bin(x.y, y.y)) << vec2u(8u * i);
+    }
+    let signal = sizes.first + id.y;
+    let band = signal / sizes.channels * 2u;
+    let row = band * sizes.channels + signal % sizes.channels;
+    bins[row * words + id.x] = both.x;
+    if band + 1u < sizes.bands { bins[(row + sizes.channels) * words + id.x] = both.y; }
+}

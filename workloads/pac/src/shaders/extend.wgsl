@@ -1,0 +1,20 @@
+// The signal, its reflection behind it, and the one before it at the end of the circle.
+
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read_write> circle: array<vec2f>;
+
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+    let i = id.x;
+    if i >= sizes.circle { return; }
+    let n = sizes.samples;
+    let row = id.y * n;
+    var value = 0.0;
+    if i < n {
+        value = x[row + i];
+    } else if i < n + sizes.extension {
+        value = 2.0 * x[row + n - 1u] - x[row + 2u * (n - 1u) - i];
+    } else if i >= sizes.circle - sizes.extension {
+        value = 2.0 * x[row] - x[row + sizes.circle - i];
+    }
+    circle[id.y * sizes.circle + i] = vec2f(value, 0.0);
+}

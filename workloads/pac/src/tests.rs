@@ -1,0 +1,6 @@
+//! The golden data, the ends of what is allowed, and what lies beyond.
+
+mod edges;
+mod fast;
+mod golden;
+mod gpu;

@@ -1,0 +1,115 @@
+//! The workload `pac`: document 004.
+
+mod bands;
+mod check;
+mod claims;
+mod cpu;
+mod device;
+mod documented;
+mod measured;
+mod signal;
+mod slow;
+mod surrogates;
+#[cfg(test)]
+mod tests;
+
+pub use surrogates::surrogates;
+
+use perfharness_contract::{Case, Effort, OutcomeKind, Role, VariantDef, Workload};
+use perfharness_gpu::gpu_meter;
+
+use cpu::{Cpu, CpuF64};
+use device::Device;
+use documented::Documented;
+use measured::Pac;
+use signal::Params;
+use slow::{BUDGET, Slow, tensor_bytes};
+
+const SLOW: &str = "slow";
+const DOCUMENTED: &str = "documented";
+const OPTIMIZED: &str = "optimized";
+const OPTIMIZED_CPU: &str = "optimized-cpu";
+const OPTIMIZED_CPU_F64: &str = "optimized-cpu-f64";
+
+/// The workload `pac`.
+pub fn workload() -> Workload {
+    let slow = VariantDef::new(
+        SLOW,
+        Role::Slow,
+        "on one CPU thread: filters by copied stages, then spreads every amplitude of all pairs over a one-hot tensor",
+    )
+    .caveat("Ends as out-of-memory where the tensor would take more than 4 GiB, before it takes any.");
+    let documented = VariantDef::new(
+        DOCUMENTED,
+        Role::Documented,
+        "on one CPU thread: filters without clones, gathers 16 pairs at a time and scatters them to their bins",
+    );
+    let optimized = VariantDef::new(
+        OPTIMIZED,
+        Role::Optimized,
+        "f32 on the GPU: as many bands at a time as 64 MiB hold, histograms in workgroup memory, only the index is read",
+    )
+    .needs("gpu")
+    .caveat("The signals lie on the device already, and samples that are no numbers are not looked for.");
+    let cpu = VariantDef::new(
+        OPTIMIZED_CPU,
+        Role::Optimized,
+        "f32, all processors: one transform of a channel for all bands, two bands a transform, all pairs in one pass",
+    );
+    let cpu_f64 = VariantDef::new(OPTIMIZED_CPU_F64, Role::Other, "optimized-cpu in f64");
+    let builder = Workload::builder("pac", 1, "Phase-amplitude coupling of all pairs of bands")
+        .source("004", "Root Causes Identified")
+        .source("004", "Immediate Actions Required")
+        .cases(cases().into_iter().map(|(id, params, efforts)| {
+            let pairs = params.pairs();
+            Case::new(&id, params).items(pairs, "pairs").efforts(efforts)
+        }))
+        .meter(gpu_meter())
+        .metrics(measured::metrics())
+        .claims(claims::claims())
+        .variant_with(slow, |params: &Params, setup| Pac::new(params, setup, Slow::new))
+        .variant_with(documented, |params: &Params, setup| {
+            Pac::new(params, setup, |settings, shape| Ok(Documented::new(settings, shape)))
+        })
+        .variant_with(optimized, |params: &Params, setup| {
+            Pac::new(params, setup, |settings, shape| Device::new(setup, settings, shape))
+        })
+        .variant_with(cpu, |params: &Params, setup| Pac::new(params, setup, Cpu::new))
+        .variant_with(cpu_f64, |params: &Params, setup| Pac::new(params, setup, CpuF64::new))
+        .memory(SLOW, |params: &Params| {
+            let tensor = tensor_bytes(&params.settings(), params.shape());
+            reference_bytes(params) + if tensor > BUDGET { 0 } else { tensor }
+        })
+        .memory(DOCUMENTED, reference_bytes)
+        .memory(OPTIMIZED, reference_bytes)
+        .memory(OPTIMIZED_CPU, reference_bytes)
+        .memory(OPTIMIZED_CPU_F64, reference_bytes);
+    let too_large = cases()
+        .into_iter()
+        .filter(|(_, params, _)| tensor_bytes(&params.settings(), params.shape()) > BUDGET);
+    too_large.fold(builder, |builder, (id, ..)| builder.expect(&id, SLOW, OutcomeKind::OutOfMemory)).build()
+}
+
+/// What a check takes at most: of every phase band the points and their bins, of every amplitude band the analytic
+/// signal and its size.
+fn reference_bytes(params: &Params) -> u64 {
+    (params.shape().len() * params.bands * (16 + 8 + 16 + 8)) as u64
+}
+
+/// Ids, parameters and efforts.
+fn cases() -> Vec<(String, Params, &'static [Effort])> {
+    use Effort::{Standard, Thorough};
+    let sizes = [("small", 1, 1), ("medium", 8, 4), ("large", 16, 60)];
+    let mut cases = Vec::new();
+    for (size, channels, seconds) in sizes {
+        for bands in [10, 16, 30] {
+            let efforts: &[Effort] = match (size, bands) {
+                ("small" | "medium", 10) => &Effort::ALL,
+                ("medium", 16) => &[Standard, Thorough],
+                _ => &[Thorough],
+            };
+            cases.push((format!("{size}-{bands}x{bands}"), Params { channels, seconds, bands }, efforts));
+        }
+    }
+    cases
+}

@@ -1,0 +1,138 @@
+//! Filtering a band at a time, as the slow and the documented variants do.
+
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+use crate::Filters;
+use crate::design::smooth_length;
+
+type Signal = Vec<Complex<f32>>;
+
+/// Transforms and gains, planned once as a framework's are.
+pub(crate) struct Bands {
+    samples: usize,
+    extension: usize,
+    circle: [Arc<dyn Fft<f32>>; 2],
+    padded: [Arc<dyn Fft<f32>>; 2],
+    /// Gain of every band at every frequency of the circle.
+    phase: Vec<Signal>,
+    amplitude: Vec<Signal>,
+}
+
+/// Which bands.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Phase,
+    Amplitude,
+}
+
+impl Bands {
+    pub(crate) fn new(filters: &Filters, samples: usize) -> Self {
+        let extension = filters.highest_order();
+        let length = smooth_length(samples + 2 * extension);
+        let mut planner = FftPlanner::new();
+        let mut both = |length| [planner.plan_fft_forward(length), planner.plan_fft_inverse(length)];
+        let (circle, padded) = (both(length), both(smooth_length(samples)));
+        let gain = |taps: &Vec<f64>| {
+            let mut gain: Signal = taps.iter().map(|&tap| Complex::new(tap as f32, 0.0)).collect();
+            gain.resize(length, Complex::default());
+            circle[0].process(&mut gain);
+            gain
+        };
+        let (phase, amplitude) =
+            (filters.phase.iter().map(gain).collect(), filters.amplitude.iter().map(gain).collect());
+        Self { samples, extension, circle, padded, phase, amplitude }
+    }
+
+    pub(crate) fn gains(&self, kind: Kind) -> &[Signal] {
+        match kind {
+            Kind::Phase => &self.phase,
+            Kind::Amplitude => &self.amplitude,
+        }
+    }
+
+    /// The analytic signal of a band with the stages that the document complains of: each hands on a copy, the
+    /// signal is flipped to be filtered backwards, and the ends are cut off by another copy. Adds up what it copies.
+    pub(crate) fn stage_by_stage(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
+        let mut copy = |signal: &[f32]| {
+            *copied += size_of_val(signal) as u64;
+            signal.to_vec()
+        };
+        let flip = |signal: Vec<f32>| signal.into_iter().rev().collect::<Vec<f32>>();
+        let cloned = copy(x);
+        let extended = copy(&self.extended(&cloned));
+        let forward = self.pass(gain, &extended);
+        let flipped = copy(&flip(forward));
+        let backward = self.pass(gain, &flipped);
+        let filtered = copy(&flip(backward));
+        let kept = copy(&filtered[self.extension..][..self.samples]);
+        self.analytic(&kept)
+    }
+
+    /// The same without copies: both passes are one multiplication by the squared gain.
+    pub(crate) fn at_once(&self, gain: &[Complex<f32>], x: &[f32]) -> Signal {
+        let mut circle: Signal = self.extended(x).into_iter().map(|x| Complex::new(x, 0.0)).collect();
+        circle.resize(gain.len(), Complex::default());
+        self.circle[0].process(&mut circle);
+        let scale = 1.0 / gain.len() as f32;
+        for (z, gain) in circle.iter_mut().zip(gain) {
+            *z *= gain.norm_sqr() * scale;
+        }
+        self.circle[1].process(&mut circle);
+        let filtered: Vec<f32> = circle[self.extension..][..self.samples].iter().map(|z| z.re).collect();
+        self.analytic(&filtered)
+    }
+
+    fn extended(&self, x: &[f32]) -> Vec<f32> {
+        let (m, n) = (self.extension, x.len());
+        let before = (1..=m).rev().map(|j| 2.0 * x[0] - x[j]);
+        let after = (1..=m).map(|j| 2.0 * x[n - 1] - x[n - 1 - j]);
+        before.chain(x.iter().copied()).chain(after).collect()
+    }
+
+    fn pass(&self, gain: &[Complex<f32>], x: &[f32]) -> Vec<f32> {
+        let mut circle: Signal = x.iter().map(|&x| Complex::new(x, 0.0)).collect();
+        circle.resize(gain.len(), Complex::default());
+        self.circle[0].process(&mut circle);
+        let scale = 1.0 / gain.len() as f32;
+        for (z, gain) in circle.iter_mut().zip(gain) {
+            *z *= gain * scale;
+        }
+        self.circle[1].process(&mut circle);
+        circle[..x.len()].iter().map(|z| z.re).collect()
+    }
+
+    fn analytic(&self, x: &[f32]) -> Signal {
+        let mut z: Signal = x.iter().map(|&x| Complex::new(x, 0.0)).collect();
+        let length = self.padded[0].len();
+        z.resize(length, Complex::default());
+        self.padded[0].process(&mut z);
+        let scale = 1.0 / length as f32;
+        for (k, z) in z.iter_mut().enumerate() {
+            let weight = match (2 * k).cmp(&length) {
+                _ if k == 0 => 1.0,
+                std::cmp::Ordering::Less => 2.0,
+                std::cmp::Ordering::Equal => 1.0,
+                std::cmp::Ordering::Greater => 0.0,
+            };
+            *z *= weight * scale;
+        }
+        self.padded[1].process(&mut z);
+        z.truncate(x.len());
+        z
+    }
+}
+
+/// The bin of a point, by its angle.
+pub(crate) fn bin_of(z: Complex<f32>, bins: usize) -> usize {
+    use std::f32::consts::{PI, TAU};
+    let turn = (z.arg() + PI) / TAU * bins as f32;
+    // An angle of pi is one of -pi.
+    turn as usize % bins
+}
+
+/// The textbook index of one pair and channel.
+pub(crate) fn index_of(sums: &[f64], counts: &[u64]) -> f64 {
+    crate::oracle::modulation_index(sums, counts)
+}

@@ -1,0 +1,50 @@
+//! The best that we know on the CPU: a plan that is made once.
+
+use perfharness_contract::Failure;
+
+use super::measured::Variant;
+use crate::{Plan, Scalar, Settings, Shape};
+
+/// A plan on all processors, in f32.
+pub(crate) struct Cpu(Plan<f32>);
+
+impl Cpu {
+    pub(crate) fn new(settings: &Settings, shape: Shape) -> Result<Self, Failure> {
+        Ok(Self(Plan::new(settings, shape, 0)?))
+    }
+}
+
+impl Variant for Cpu {
+    const TOLERANCE: f64 = 2e-6;
+
+    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+        self.0.index(x, index)?;
+        Ok(self.0.copied_bytes())
+    }
+}
+
+/// The same in f64, on signals that were widened when they were loaded.
+pub(crate) struct CpuF64 {
+    plan: Plan<f64>,
+    pool: Vec<Vec<f64>>,
+}
+
+impl CpuF64 {
+    pub(crate) fn new(settings: &Settings, shape: Shape) -> Result<Self, Failure> {
+        Ok(Self { plan: Plan::new(settings, shape, 0)?, pool: Vec::new() })
+    }
+}
+
+impl Variant for CpuF64 {
+    const TOLERANCE: f64 = 1e-12;
+
+    fn load(&mut self, pool: &[Vec<f32>]) -> Result<(), Failure> {
+        self.pool = pool.iter().map(|x| x.iter().map(|x| x.widen()).collect()).collect();
+        Ok(())
+    }
+
+    fn index(&mut self, at: usize, _x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+        self.plan.index(&self.pool[at], index)?;
+        Ok(self.plan.copied_bytes())
+    }
+}

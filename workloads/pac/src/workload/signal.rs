@@ -1,0 +1,98 @@
+//! The signals that are given.
+
+use std::f64::consts::TAU;
+
+use perfharness_contract::{Digest, input_rng};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+use serde::Serialize;
+
+use crate::{Band, Normalisation, Settings, Shape};
+
+/// Inputs that a round takes turns with.
+pub(crate) const POOL: usize = 2;
+/// Sampling rate, in Hz.
+const SF_HZ: f64 = 512.0;
+
+/// Parameters of a case.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Params {
+    /// Channels.
+    pub(crate) channels: usize,
+    /// Length of the signal, in s.
+    pub(crate) seconds: usize,
+    /// Phase bands, and as many amplitude bands.
+    pub(crate) bands: usize,
+}
+
+impl Params {
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::new(self.channels, self.seconds * SF_HZ as usize)
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            sf_hz: SF_HZ,
+            phase: Band::adjoining(2.0, 20.0, self.bands),
+            amplitude: Band::adjoining(60.0, 160.0, self.bands),
+            bins: 18,
+            normalisation: Normalisation::Textbook,
+        }
+    }
+
+    /// Indexes that an iteration computes.
+    pub(crate) fn pairs(&self) -> u64 {
+        self.settings().indexes(self.channels) as u64
+    }
+}
+
+/// The signals of a round, (channel, sample).
+pub(crate) struct Signals {
+    seed: u64,
+    shape: Shape,
+    pub(crate) pool: Vec<Vec<f32>>,
+}
+
+impl Signals {
+    pub(crate) fn new(params: &Params, seed: u64) -> Self {
+        Self { seed, shape: params.shape(), pool: Vec::new() }
+    }
+
+    /// Makes the signals of `round` current.
+    pub(crate) fn load(&mut self, round: u64) {
+        let mut rng = input_rng(self.seed, "pac", round);
+        self.pool = (0..POOL).map(|_| draw(self.shape, &mut rng)).collect();
+    }
+
+    /// The place of iteration `index` in the pool.
+    pub(crate) fn at(index: u64) -> usize {
+        (index % POOL as u64) as usize
+    }
+
+    pub(crate) fn digest(&self, index: u64) -> Digest {
+        Digest::of(bytemuck::cast_slice(&self.pool[Self::at(index)]))
+    }
+}
+
+/// In every channel a slow wave that steers the size of a fast one, and noise of both their strengths.
+fn draw(shape: Shape, rng: &mut Pcg64Mcg) -> Vec<f32> {
+    let mut x = Vec::with_capacity(shape.len());
+    for _ in 0..shape.channels {
+        let mut between = |lo: f64, hi: f64| lo + (hi - lo) * uniform(rng);
+        let (slow_hz, fast_hz) = (between(3.0, 18.0), between(65.0, 150.0));
+        let (start, preferred, depth) = (between(0.0, TAU), between(0.0, TAU), between(0.2, 0.9));
+        for t in 0..shape.samples {
+            let t = t as f64 / SF_HZ;
+            let slow = TAU * slow_hz * t + start;
+            let size = 0.5 * (1.0 + depth * (slow - preferred).cos());
+            let noise = (0..3).map(|_| uniform(rng) - 0.5).sum::<f64>();
+            x.push((slow.cos() + size * (TAU * fast_hz * t).sin() + noise) as f32);
+        }
+    }
+    x
+}
+
+/// From 0 to 1.
+fn uniform(rng: &mut Pcg64Mcg) -> f64 {
+    f64::from(rng.next_u32()) / f64::from(u32::MAX)
+}

@@ -1,0 +1,102 @@
+//! The document's "before": a one-hot tensor of all pairs at once.
+
+use perfharness_contract::Failure;
+
+use super::bands::{Bands, Kind, bin_of, index_of};
+use super::measured::Variant;
+use crate::{Filters, Settings, Shape};
+
+/// What the tensor may take, in bytes.
+pub(crate) const BUDGET: u64 = 4 << 30;
+
+/// Filters stage by stage, and spreads every amplitude over all bins, of which one holds it and the others 0.
+pub(crate) struct Slow {
+    settings: Settings,
+    shape: Shape,
+    bands: Bands,
+}
+
+/// Size of the tensor, (amplitude band, phase band, channel, sample, bin) of f32.
+pub(crate) fn tensor_bytes(settings: &Settings, shape: Shape) -> u64 {
+    (settings.indexes(shape.channels) * shape.samples * settings.bins * size_of::<f32>()) as u64
+}
+
+impl Slow {
+    pub(crate) fn new(settings: &Settings, shape: Shape) -> Result<Self, Failure> {
+        let bytes = tensor_bytes(settings, shape);
+        if bytes > BUDGET {
+            return Err(Failure::OutOfMemory(format!(
+                "the one-hot tensor of {} pairs, {} samples and {} bins would take {bytes} bytes ({:.1} GB), and the \
+                 budget is {BUDGET} bytes ({:.1} GB)",
+                settings.indexes(shape.channels),
+                shape.samples,
+                settings.bins,
+                bytes as f64 / 1e9,
+                BUDGET as f64 / 1e9
+            )));
+        }
+        let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
+        Ok(Self { settings: settings.clone(), shape, bands })
+    }
+}
+
+impl Variant for Slow {
+    const TOLERANCE: f64 = 2e-6;
+
+    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+        let (bins, n) = (self.settings.bins, self.shape.samples);
+        let mut copied = 0;
+        let mut signals = |kind| -> Vec<Vec<_>> {
+            let gains = self.bands.gains(kind).iter();
+            let pairs = gains.flat_map(|gain| x.chunks(n).map(move |x| (gain, x)));
+            pairs.map(|(gain, x)| self.bands.stage_by_stage(gain, x, &mut copied)).collect()
+        };
+        let phases: Vec<Vec<usize>> = signals(Kind::Phase)
+            .iter()
+            .map(|signal| signal.iter().map(|&z| bin_of(z, bins)).collect())
+            .collect();
+        let amplitudes: Vec<Vec<f32>> =
+            signals(Kind::Amplitude).iter().map(|signal| signal.iter().map(|z| z.norm()).collect()).collect();
+
+        let values = index.len() * n * bins;
+        let mut tensor: Vec<f32> = Vec::new();
+        tensor.try_reserve_exact(values).map_err(|error| {
+            Failure::OutOfMemory(format!(
+                "the one-hot tensor of {} bytes: {error}",
+                values * size_of::<f32>()
+            ))
+        })?;
+        tensor.resize(values, 0.0);
+        let channels = self.shape.channels;
+        for (pair, rows) in tensor.chunks_mut(n * bins).enumerate() {
+            let (phases, amplitudes) = of_pair(pair, &phases, &amplitudes, channels);
+            for ((row, bin), amplitude) in rows.chunks_mut(bins).zip(phases).zip(amplitudes) {
+                row[*bin] = *amplitude;
+            }
+        }
+        for (pair, (rows, index)) in tensor.chunks(n * bins).zip(index).enumerate() {
+            let mut sums = vec![0.0; bins];
+            for row in rows.chunks(bins) {
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += f64::from(*value));
+            }
+            let mut counts = vec![0; bins];
+            let (phases, _) = of_pair(pair, &phases, &amplitudes, channels);
+            for bin in phases {
+                counts[*bin] += 1;
+            }
+            *index = index_of(&sums, &counts);
+        }
+        Ok(copied)
+    }
+}
+
+/// Bins and amplitudes of a pair of bands and a channel.
+pub(crate) fn of_pair<'a>(
+    pair: usize,
+    phases: &'a [Vec<usize>],
+    amplitudes: &'a [Vec<f32>],
+    channels: usize,
+) -> (&'a [usize], &'a [f32]) {
+    let (amplitude, signal) = (pair / phases.len(), pair % phases.len());
+    (&phases[signal], &amplitudes[amplitude * channels + signal % channels])
+}

@@ -1,0 +1,259 @@
+//! The workload `pac-surrogates`: how far an index stands out from what chance gives.
+//!
+//! The amplitudes are shifted in a circle against the phases by a random number of samples, 200 times. The index of
+//! each shift is one that coupling has no part in, and the z-score of the true one is its distance from their mean, in
+//! their standard deviations (of the population).
+
+use perfharness_contract::{
+    Case, Check, ClaimDef, Counter, Digest, Effort, Failure, Measured, MetricDef, Promise, Role, Setup,
+    Tolerance, VariantDef, Workload, input_rng, standard,
+};
+use rand_pcg::rand_core::Rng as _;
+
+use super::measured::COPIED_BYTES;
+use super::signal::{Params, Signals};
+use crate::oracle::{bin, modulation_index, oracle};
+
+const SLOW: &str = "slow";
+const OPTIMIZED: &str = "optimized";
+const SHIFTS: usize = 200;
+const INDEXES: &str = "indexes";
+/// |z| is some 1 to 100; sums in another order move it by less than this.
+const TOLERANCE: Tolerance = Tolerance::Relative(1e-8);
+
+/// The workload `pac-surrogates`.
+pub fn surrogates() -> Workload {
+    let case = |id, channels, seconds, efforts: &[Effort]| {
+        let params = Params { channels, seconds, bands: 10 };
+        let pairs = params.pairs();
+        Case::new(id, params).items(pairs * SHIFTS as u64, "surrogates").efforts(efforts)
+    };
+    let slow = VariantDef::new(
+        SLOW,
+        Role::Slow,
+        "shifts by a copy of the amplitudes, keeps the indexes of all shifts, then takes mean and deviation",
+    );
+    let optimized = VariantDef::new(
+        OPTIMIZED,
+        Role::Optimized,
+        "shifts by where it begins to read, and carries mean and deviation along (Welford)",
+    );
+    let lazy = ClaimDef::new(
+        "lazy-statistics",
+        "004, Revised Implementation Priority",
+        "Lazy surrogate statistics (needs memory optimization first)",
+        standard::WALL_TIME,
+        Promise::NotMeasurable {
+            reason: "The document gives no number. Heap bytes and copied bytes show what keeping everything costs."
+                .into(),
+        },
+    )
+    .between(SLOW, OPTIMIZED);
+    Workload::builder("pac-surrogates", 1, "Z-scores of phase-amplitude coupling over 200 circular shifts")
+        .source("004", "Revised Implementation Priority")
+        .case(case("small-10x10", 1, 1, &Effort::ALL))
+        .case(case("medium-10x10", 8, 4, &[Effort::Thorough]))
+        .metric(MetricDef::work(INDEXES, "indexes of shifts"))
+        .metric(MetricDef::bytes(COPIED_BYTES, "bytes copied unchanged"))
+        .claim(lazy)
+        .variant_with(slow, |params, setup| Ok(Surrogates::new(keep_all, params, setup)))
+        .variant_with(optimized, |params, setup| Ok(Surrogates::new(streamed, params, setup)))
+        .build()
+}
+
+/// What one signal gives: bins, amplitudes and shifts.
+struct Input {
+    digest: Digest,
+    /// Bin of every sample, for each phase band and channel.
+    bins: Vec<Vec<u8>>,
+    counts: Vec<Vec<u64>>,
+    /// For each amplitude band and channel.
+    amplitudes: Vec<Vec<f64>>,
+    channels: usize,
+    /// In samples, from 1 on.
+    shifts: Vec<usize>,
+}
+
+impl Input {
+    /// Index of a pair (amplitude band, phase band, channel) whose amplitudes are given in two parts, one after the
+    /// other.
+    fn index(&self, pair: usize, parts: [&[f64]; 2]) -> f64 {
+        let signal = pair % self.bins.len();
+        let counts = &self.counts[signal];
+        // The most bins that there are here; the sums lie on the stack.
+        let mut sums = [0.0; 18];
+        for (bin, amplitude) in self.bins[signal].iter().zip(parts.into_iter().flatten()) {
+            sums[usize::from(*bin)] += amplitude;
+        }
+        modulation_index(&sums, counts)
+    }
+
+    fn amplitudes(&self, pair: usize) -> &[f64] {
+        let (amplitude, signal) = (pair / self.bins.len(), pair % self.bins.len());
+        &self.amplitudes[amplitude * self.channels + signal % self.channels]
+    }
+}
+
+/// A variant: sets the z-scores, and tells how many bytes were copied.
+type Variant = fn(&Input, &mut [f64]) -> u64;
+
+fn keep_all(input: &Input, scores: &mut [f64]) -> u64 {
+    let mut copied = 0;
+    let kept: Vec<Vec<f64>> = input
+        .shifts
+        .iter()
+        .map(|&shift| {
+            let index = |pair| {
+                let amplitudes = input.amplitudes(pair);
+                let rolled = [&amplitudes[shift..], &amplitudes[..shift]].concat();
+                copied += size_of_val(&rolled[..]) as u64;
+                input.index(pair, [&rolled, &[]])
+            };
+            (0..scores.len()).map(index).collect()
+        })
+        .collect();
+    for (pair, score) in scores.iter_mut().enumerate() {
+        let count = kept.len() as f64;
+        let mean = kept.iter().map(|indexes| indexes[pair]).sum::<f64>() / count;
+        let variance = kept.iter().map(|indexes| (indexes[pair] - mean).powi(2)).sum::<f64>() / count;
+        *score = (input.index(pair, [input.amplitudes(pair), &[]]) - mean) / variance.sqrt();
+    }
+    copied
+}
+
+fn streamed(input: &Input, scores: &mut [f64]) -> u64 {
+    for (pair, score) in scores.iter_mut().enumerate() {
+        let amplitudes = input.amplitudes(pair);
+        let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+        for &shift in &input.shifts {
+            let index = input.index(pair, [&amplitudes[shift..], &amplitudes[..shift]]);
+            count += 1.0;
+            let off = index - mean;
+            mean += off / count;
+            squares += off * (index - mean);
+        }
+        *score = (input.index(pair, [amplitudes, &[]]) - mean) / f64::sqrt(squares / count);
+    }
+    0
+}
+
+/// The scores that are due: every index from sums that are made sample by sample.
+fn due(input: &Input, count: usize) -> Vec<f64> {
+    let index = |pair: usize, shift: usize| {
+        let (signal, amplitudes) = (pair % input.bins.len(), input.amplitudes(pair));
+        let mut sums = [0.0; 18];
+        for (t, bin) in input.bins[signal].iter().enumerate() {
+            sums[usize::from(*bin)] += amplitudes[(t + shift) % amplitudes.len()];
+        }
+        modulation_index(&sums, &input.counts[signal])
+    };
+    let score = |pair| {
+        let indexes: Vec<f64> = input.shifts.iter().map(|&shift| index(pair, shift)).collect();
+        let mean = indexes.iter().sum::<f64>() / indexes.len() as f64;
+        let variance = indexes.iter().map(|index| (index - mean).powi(2)).sum::<f64>() / indexes.len() as f64;
+        (index(pair, 0) - mean) / variance.sqrt()
+    };
+    (0..count).map(score).collect()
+}
+
+/// A placement.
+struct Surrogates {
+    variant: Variant,
+    params: Params,
+    seed: u64,
+    pool: Vec<Input>,
+    scores: Vec<f64>,
+    indexes: Counter,
+    copied: Counter,
+}
+
+impl Surrogates {
+    fn new(variant: Variant, params: &Params, setup: &Setup) -> Self {
+        Self {
+            variant,
+            params: params.clone(),
+            seed: setup.seed(),
+            pool: Vec::new(),
+            scores: vec![0.0; params.pairs() as usize],
+            indexes: setup.counter(INDEXES),
+            copied: setup.counter(COPIED_BYTES),
+        }
+    }
+}
+
+impl Measured for Surrogates {
+    fn load(&mut self, round: u64) -> Result<(), Failure> {
+        let mut signals = Signals::new(&self.params, self.seed);
+        signals.load(round);
+        let mut rng = input_rng(self.seed, "pac-shifts", round);
+        let (settings, shape) = (self.params.settings(), self.params.shape());
+        self.pool.clear();
+        for (index, x) in (0..).zip(&signals.pool) {
+            let x: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
+            let oracle = oracle(&settings, shape, &x)?;
+            let of_signal = |signal: &Vec<_>| {
+                signal.iter().map(|z: &rustfft::num_complex::Complex<f64>| z.arg()).collect::<Vec<_>>()
+            };
+            let phases = oracle.phases.iter().map(of_signal);
+            let bins =
+                phases.map(|phases| phases.iter().map(|&phase| bin(phase, settings.bins) as u8).collect());
+            let beyond_0 = shape.samples as u64 - 1;
+            // The upper half of a product maps 32 random bits to a range without a division.
+            let mut shift = || 1 + ((u64::from(rng.next_u32()) * beyond_0) >> 32) as usize;
+            self.pool.push(Input {
+                digest: signals.digest(index),
+                bins: bins.collect(),
+                counts: oracle.counts.chunks(settings.bins).map(<[u64]>::to_vec).collect(),
+                amplitudes: oracle.amplitudes,
+                channels: shape.channels,
+                shifts: (0..SHIFTS).map(|_| shift()).collect(),
+            });
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, index: u64) -> Result<(), Failure> {
+        let input = &self.pool[Signals::at(index)];
+        self.copied.add((self.variant)(input, &mut self.scores));
+        self.indexes.add((self.scores.len() * input.shifts.len()) as u64);
+        Ok(())
+    }
+
+    fn check(&mut self, index: u64) -> Result<Check, Failure> {
+        let input = &self.pool[Signals::at(index)];
+        let due = due(input, self.scores.len());
+        Ok(Check::compare(&due, &self.scores, TOLERANCE).with_input(input.digest.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::Placement;
+    use perfharness_contract::protocol::{Mode, SampleRequest};
+
+    use super::*;
+
+    #[test]
+    fn both_variants_give_the_due_scores_and_only_one_copies() {
+        let workload = surrogates();
+        // 100 pairs of 512 samples of 8 bytes, 200 times.
+        for (variant, copied) in [(SLOW, 100.0 * 512.0 * 8.0 * 200.0), (OPTIMIZED, 0.0)] {
+            let setup = workload.setup(1, "auto", ".");
+            let (case, variant) = ("small-10x10".parse().unwrap(), variant.parse().unwrap());
+            let mut placement = Placement::prepare(&workload, &case, &variant, setup).unwrap();
+            let request = SampleRequest {
+                handle: 0,
+                mode: Mode::Metered,
+                round: 1,
+                offset: 0,
+                lead_in: 0,
+                iterations: 2,
+            };
+            let readings = placement.sample(&request).unwrap().readings;
+            assert_eq!(readings[COPIED_BYTES].value(), Some(2.0 * copied), "{variant}");
+            assert_eq!(readings[INDEXES].value(), Some(2.0 * 100.0 * 200.0), "{variant}");
+            let check = placement.check(1, request.last_index(), false).unwrap().check;
+            assert!(check.passed, "{variant}: {:?}", check.message);
+        }
+    }
+}
