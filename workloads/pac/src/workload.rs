@@ -29,7 +29,7 @@ const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
 const OPTIMIZED: &str = "optimized";
 const OPTIMIZED_CPU: &str = "optimized-cpu";
-const OPTIMIZED_CPU_F64: &str = "optimized-cpu-f64";
+const OPTIMIZED_CPU_F64: &str = "optimized-f64";
 
 /// The workload `pac`.
 pub fn workload() -> Workload {
@@ -104,8 +104,8 @@ fn cases() -> Vec<(String, Params, &'static [Effort])> {
     for (size, channels, seconds) in sizes {
         for bands in [10, 16, 30] {
             let efforts: &[Effort] = match (size, bands) {
-                ("small" | "medium", 10) => &Effort::ALL,
-                ("medium", 16) => &[Standard, Thorough],
+                ("small", 10) => &Effort::ALL,
+                ("medium", 10 | 16) => &[Standard, Thorough],
                 _ => &[Thorough],
             };
             cases.push((format!("{size}-{bands}x{bands}"), Params { channels, seconds, bands }, efforts));

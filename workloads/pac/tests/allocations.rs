@@ -24,6 +24,6 @@ fn the_fast_path_allocates_nothing_in_its_steady_state() {
         placement.sample(&request).unwrap().readings[standard::HEAP_ALLOCATIONS].value().unwrap()
     };
     assert_eq!(heap_allocations("optimized-cpu"), 0.0);
-    assert_eq!(heap_allocations("optimized-cpu-f64"), 0.0);
+    assert_eq!(heap_allocations("optimized-f64"), 0.0);
     assert!(heap_allocations("slow") > 100.0);
 }

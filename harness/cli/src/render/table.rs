@@ -244,6 +244,29 @@ fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRec
     }
 }
 
+/// Reasons, and the metrics that no variant has for them. What one variant has and another has not is a dash in the
+/// table: a variant on the CPU copies nothing to a GPU.
+fn absences<'a>(all: &[&'a MetricDef], measured: &[&&'a BenchmarkRecord]) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut absences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for metric in all {
+        let readings: Vec<&Reading> =
+            measured.iter().filter_map(|b| Some(&b.metrics.get(metric.id.as_str())?.value)).collect();
+        let reasons: Option<Vec<&str>> = readings
+            .iter()
+            .map(|reading| match reading {
+                Reading::Absent { absent } => Some(absent.as_str()),
+                Reading::Value(_) => None,
+            })
+            .collect();
+        let Some(reason) = reasons.and_then(|all| all.first().copied()) else { continue };
+        match absences.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, labels)) => labels.push(metric.label()),
+            None => absences.push((reason, vec![metric.label()])),
+        }
+    }
+    absences
+}
+
 /// Metrics that say something: measured for at least one variant, and not zero for all of them.
 fn render_metrics(
     record: &RunRecord,
@@ -276,15 +299,8 @@ fn render_metrics(
         }
         text.push_str(&trimmed(&out));
     }
-    let absent: Vec<(String, &str)> = all
-        .iter()
-        .filter_map(|m| match &measured.iter().find_map(|b| b.metrics.get(m.id.as_str()))?.value {
-            Reading::Absent { absent } => Some((m.label().to_owned(), absent.as_str())),
-            Reading::Value(_) => None,
-        })
-        .collect();
-    for (label, reason) in absent {
-        for line in wrap(&format!("{label} not measured: {reason}"), layout.width, 4) {
+    for (reason, labels) in absences(&all, &measured) {
+        for line in wrap(&format!("not measured: {}: {reason}", labels.join(", ")), layout.width, 4) {
             let _ = writeln!(text, "  {line}");
         }
     }
