@@ -44,6 +44,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             factor(10.0, 50.0),
         )
+        .on_gpu()
         .note(
             "An iteration decodes every image once, so that a case of T x K passes cannot win more than T x K. The \
              factor depends on what loading costs beside the forward pass, which a software adapter does slowly.",
@@ -56,6 +57,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             factor(1.5, 2.0),
         )
         .between(OPTIMIZED, HALF)
+        .on_gpu()
         .cases(&SOURCE_CASES)
         .note(
             "Pixels, weights and tokens are stored in half precision and summed in single: portable shaders have \
@@ -88,6 +90,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             factor(1.2, 2.0),
         )
         .between(OPTIMIZED, FUSED)
+        .on_gpu()
         .cases(&SOURCE_CASES)
         .note("One kernel by hand in place of four. Of 640 passes, loading once is a small part."),
         claim(
@@ -117,6 +120,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             factor(24.0, 48.0),
         )
         .between(SLOW, OPTIMIZED)
+        .on_gpu()
         .cases(&SOURCE_CASES)
         .note(
             "6 hours against 15 minutes, to 8 hours against 10. The document gets there with half precision and \

@@ -137,6 +137,36 @@ impl Reach<'_> {
     }
 }
 
+/// The extremes of a size over the launches of both sides. Sizes have too little noise for statistics to be worth
+/// anything, so what is said of them holds for the worst launches.
+struct Sizes {
+    before: [f64; 2],
+    after: [f64; 2],
+}
+
+impl Sizes {
+    fn of(reference: &BenchmarkRecord, candidate: &BenchmarkRecord, metric: &str) -> Option<Self> {
+        let extremes = |b: &BenchmarkRecord| {
+            let record = b.metrics.get(metric).filter(|record| record.kind == MetricKind::Size)?;
+            let all = || record.launches.iter().map(|value| value.0);
+            (record.launches.len() > 1)
+                .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
+        };
+        Some(Self { before: extremes(reference)?, after: extremes(candidate)? })
+    }
+
+    fn interval(&self, promise: &Promise) -> Interval {
+        let reach = Reach { before: self.before, promise };
+        let pairs = self.before.into_iter().flat_map(|before| self.after.map(|after| (before, after)));
+        let values: Vec<f64> =
+            pairs.filter_map(|(before, after)| reach.of(before, after)).map(|found| found.value).collect();
+        Interval {
+            lower: values.iter().copied().fold(f64::INFINITY, f64::min),
+            upper: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
 fn judge(
     workload: &WorkloadDef,
     case: &Name,
@@ -174,6 +204,9 @@ fn judge(
     let reach = Reach { before: [before; 2], promise: &claim.promise };
     let (promised, measured) = match reach.of(before, after) {
         Some(found) if exact => (found.promised, Figure { value: found.value, interval: None }),
+        Some(found) if let Some(sizes) = Sizes::of(reference, candidate, metric) => {
+            (found.promised, Figure { value: found.value, interval: Some(sizes.interval(&claim.promise)) })
+        }
         Some(found) => {
             let Some(comparison) = paired else {
                 let reason = format!("no interval is computed for `{metric}` between these variants");
@@ -246,6 +279,15 @@ mod tests {
         assert_eq!(reach(&promise, 1000.0, 20.0), (0.98, 0.98));
         let promise = Promise::Reduction { at_least: 0.2, at_most: None };
         assert_eq!(reach(&promise, 10.0, 8.0), (0.2, 0.2));
+    }
+
+    #[test]
+    fn what_is_said_of_a_size_holds_for_the_worst_launches() {
+        let sizes = Sizes { before: [100.0, 110.0], after: [70.0, 80.0] };
+        let saved = sizes.interval(&Promise::Reduction { at_least: 0.2, at_most: None });
+        assert!((saved.lower - 0.2).abs() < 1e-12 && (saved.upper - (1.0 - 70.0 / 110.0)).abs() < 1e-12);
+        let factor = sizes.interval(&Promise::Factor { at_least: 1.0, at_most: None });
+        assert_eq!((factor.lower, factor.upper), (100.0 / 80.0, 110.0 / 70.0));
     }
 
     #[test]
