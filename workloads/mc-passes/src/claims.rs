@@ -44,10 +44,11 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             factor(10.0, 50.0),
         )
+        .cases(&SOURCE_CASES)
         .on_gpu()
         .note(
             "An iteration decodes every image once, so that a case of T x K passes cannot win more than T x K. The \
-             factor depends on what loading costs beside the forward pass, which a software adapter does slowly.",
+             factor depends on what loading costs beside the forward pass.",
         ),
         claim(
             "half-precision",

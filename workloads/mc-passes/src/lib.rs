@@ -54,10 +54,12 @@ const BUDGET: u64 = 16 << 30;
 /// What the variants beside the three are measured in: with six of them a quick run would be over after one launch.
 const LONGER: &[Effort] = &[Effort::Standard, Effort::Thorough];
 
-/// How far float32 on the device may be from float64.
+/// How far float32 on the device may be from float64. The largest deviation seen is 1.5e-6, on a software adapter;
+/// WGSL allows `exp`, division and square root many times the error that they have there.
 const SINGLE: Tolerance = Tolerance::Relative(5e-5);
-/// As above, where pixels, weights and tokens are stored in float16.
-const STORED_IN_HALF: Tolerance = Tolerance::Relative(5e-3);
+/// As above, where pixels, weights and tokens are stored in float16. The largest deviation seen is 1.4e-3; a single
+/// stale pass of 64 moves a result by 2.4e-3 at least.
+const STORED_IN_HALF: Tolerance = Tolerance::Relative(2e-3);
 
 /// The workload `mc-passes`.
 pub fn workload() -> Workload {

@@ -1,7 +1,8 @@
 //! Distinct image files, made once from a few photographs and kept for all processes.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use image::imageops::{self, FilterType};
 use image::{ImageError, ImageFormat, RgbImage};
@@ -39,12 +40,17 @@ pub(crate) fn cache_folder() -> PathBuf {
 pub(crate) fn make_files(folder: &Path, count: usize) -> Result<Vec<PathBuf>, Failure> {
     let paths: Vec<PathBuf> = (0..count).map(|i| folder.join(format!("{i:05}.png"))).collect();
     let missing: Vec<(usize, &PathBuf)> =
-        paths.iter().enumerate().filter(|(_, path)| !path.is_file()).collect();
+        paths.iter().enumerate().filter(|(_, path)| !is_complete(path)).collect();
     if missing.is_empty() {
         return Ok(paths);
     }
     let failed = |error: ImageError| Failure::Failed(format!("images in {}: {error}", folder.display()));
-    std::fs::create_dir_all(folder)?;
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Failure::Failed(format!(
+            "cannot make the folder {folder}: {error}; name another in PERFHARNESS_CACHE"
+        ))
+    })?;
     let decode = |bytes| image::load_from_memory(bytes).map(|image| image.to_rgb8());
     let photographs = PHOTOGRAPHS.map(decode).into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
     for (i, path) in missing {
@@ -76,14 +82,24 @@ fn vary(photograph: &RgbImage, number: u64) -> RgbImage {
     made
 }
 
+/// Whether a file is there with all of its bytes: a PNG file ends with a chunk that says so.
+fn is_complete(path: &Path) -> bool {
+    const END: &[u8] = b"IEND\xAE\x42\x60\x82";
+    std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(END))
+}
+
+/// Under a name of this call's own first. A temporary file of the usual kind could be read by nobody else, and the
+/// folder may be shared.
 fn write_at_once(folder: &Path, path: &Path, image: &RgbImage) -> Result<(), ImageError> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let draft = folder.join(format!("draft-{}-{number}.tmp", std::process::id()));
     let mut bytes = io::Cursor::new(Vec::new());
     image.write_to(&mut bytes, ImageFormat::Png)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes.get_ref())?;
-    match file.persist(path) {
+    std::fs::write(&draft, bytes.get_ref())?;
+    match std::fs::rename(&draft, path) {
         // Where a file that somebody has open cannot be replaced, another process was faster.
-        Err(error) if !path.is_file() => Err(error.error.into()),
-        Ok(_) | Err(_) => Ok(()),
+        Err(_) if is_complete(path) => Ok(std::fs::remove_file(&draft)?),
+        renamed => Ok(renamed?),
     }
 }

@@ -49,7 +49,7 @@ impl Loader {
             decode(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
         self.decodes.add(1);
         let size = self.size as u32;
-        let resized = image::imageops::resize(&decoded.to_rgb8(), size, size, FilterType::Triangle);
+        let resized = image::imageops::resize(&decoded.into_rgb8(), size, size, FilterType::Triangle);
         self.resizes.add(1);
         for color in 0..COLORS {
             let normalise = |value: u8| (f32::from(value) / 255.0 - MEAN[color]) / DEVIATION[color];
@@ -64,7 +64,16 @@ impl Loader {
     /// As [`load`](Self::load).
     pub(crate) fn load_all(&self, files: &[usize]) -> Result<Vec<f32>, Failure> {
         let mut values = Vec::with_capacity(files.len() * crate::dims::image_values(self.size));
-        files.iter().try_for_each(|at| self.load(*at, &mut values))?;
+        self.load_into(files, &mut values)?;
         Ok(values)
+    }
+
+    /// As [`load_all`](Self::load_all), in place of what was there.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_into(&self, files: &[usize], values: &mut Vec<f32>) -> Result<(), Failure> {
+        values.clear();
+        files.iter().try_for_each(|at| self.load(*at, values))
     }
 }

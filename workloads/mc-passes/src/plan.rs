@@ -41,11 +41,13 @@ pub(crate) fn plan(need: &Need) -> Plan {
     let tokens = 2 * (tokens(need.size) * WIDTH) as u64 * need.value_bytes;
     let moments = 8 * FEATURES as u64;
     let images = need.images as u64;
-    let left = need.budget.saturating_sub(images * moments);
+    // Once on the device, and in two readbacks of at most three snapshots each.
+    let left = need.budget.saturating_sub(7 * images * moments);
     let bound = (need.max_binding / pixels).min(need.batch as u64).min(images).max(1);
-    let resident = images * pixels + bound * tokens <= left;
-    // Streaming takes two batches of pixels: one is filled while the other is used.
-    let streamed = (left / (2 * pixels + tokens)).max(1);
+    // Two staging slots of a batch each: the host fills one while the device reads the other.
+    let resident = (images + 2 * bound) * pixels + bound * tokens <= left;
+    // Streaming takes two batches of pixels on the device as well.
+    let streamed = (left / (4 * pixels + tokens)).max(1);
     let batch = if resident { bound } else { bound.min(streamed) } as usize;
     Plan { images: need.images, size: need.size, value_bytes: need.value_bytes, batch, resident }
 }
@@ -71,12 +73,14 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { images, size, value_bytes, batch, resident } = self;
         let megabytes = self.tensor_bytes() as f64 / 1e6;
-        let stays = if *resident { "stays on the device" } else { "is streamed in every pass" };
-        let batches = self.batches().len();
+        let fits = if *resident { "fits the budget whole" } else { "is streamed in every pass" };
+        let batches = match self.batches().len() {
+            1 => "1 batch".to_owned(),
+            n => format!("{n} batches of up to {batch} images"),
+        };
         write!(
             f,
-            "{images} x 3 x {size} x {size} x {value_bytes} bytes = {megabytes:.0} MB of pixels: it {stays}, \
-             {batches} batches of up to {batch} images"
+            "{images} x 3 x {size} x {size} x {value_bytes} bytes = {megabytes:.1} MB of pixels, which {fits}; {batches}"
         )
     }
 }
@@ -105,7 +109,8 @@ mod tests {
         }
         assert_eq!(
             plan(&NEED).to_string(),
-            "500 x 3 x 224 x 224 x 4 bytes = 301 MB of pixels: it stays on the device, 8 batches of up to 64 images"
+            "500 x 3 x 224 x 224 x 4 bytes = 301.1 MB of pixels, which fits the budget whole; \
+             8 batches of up to 64 images"
         );
     }
 
@@ -130,7 +135,7 @@ mod tests {
     fn what_does_not_fit_is_streamed_within_the_budget() {
         let plan = plan(&Need { budget: 64 << 20, ..NEED });
         assert!(!plan.resident);
-        assert!(2 * plan.batch as u64 * plan.image_bytes() <= 64 << 20);
-        assert!(plan.batch > 40, "{plan}");
+        assert!(4 * plan.batch as u64 * plan.image_bytes() <= 64 << 20);
+        assert!(plan.batch > 20, "{plan}");
     }
 }

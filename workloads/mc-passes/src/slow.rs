@@ -17,6 +17,8 @@ pub(crate) struct Slow {
     loader: Loader,
     pixels: Buffer,
     staging: Staging,
+    /// A batch on the host.
+    values: Vec<f32>,
     sums: HostSums,
 }
 
@@ -27,7 +29,7 @@ impl Slow {
         let pixels = kit.gpu.buffer("pixels", bytes)?;
         let staging = kit.gpu.staging("pixels from the host", bytes, 1)?;
         let sums = HostSums::new(kit, &plan, |_| &pixels)?;
-        Ok(Self { plan, loader: kit.loader.clone(), pixels, staging, sums })
+        Ok(Self { plan, loader: kit.loader.clone(), pixels, staging, values: Vec::new(), sums })
     }
 }
 
@@ -35,8 +37,8 @@ impl Variant for Slow {
     fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure> {
         let batches = self.plan.batches();
         self.sums.run(key, |commands, i| {
-            let values = self.loader.load_all(&order[batches[i].clone()])?;
-            Storage::Single.upload_through(commands, &mut self.staging, &self.pixels, &values);
+            self.loader.load_into(&order[batches[i].clone()], &mut self.values)?;
+            Storage::Single.upload_through(commands, &mut self.staging, &self.pixels, &self.values);
             Ok(())
         })
     }

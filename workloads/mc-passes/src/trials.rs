@@ -27,8 +27,8 @@ pub(crate) const BATCHES: &str = "batches";
 /// Setting: a folder with the user's own images.
 pub(crate) const IMAGES: &str = "images";
 
-/// Forward passes that a check computes again. Where the case has more, it takes some of the images, others in every
-/// iteration.
+/// Forward passes that a check computes again, at least those of one image. Where the case has more, it takes some of
+/// the images, others in every iteration.
 const CHECKED_FORWARDS: u64 = 64;
 
 /// A way of doing all trials.
@@ -118,11 +118,14 @@ impl<V: Variant> Trials<V> {
         (order, rng.next_u32())
     }
 
-    /// Places of the images that are checked in an iteration.
-    fn checked(&self, index: u64) -> impl Iterator<Item = usize> + use<V> {
+    /// Places of the images that are checked in an iteration: spread evenly from a place that every round and index
+    /// draws anew, so that no batch stays unchecked where a sample has one iteration.
+    pub(crate) fn checked(&self, index: u64) -> impl Iterator<Item = usize> + use<V> {
         let Params { images, passes, trials, .. } = self.kit.params;
         let count = (CHECKED_FORWARDS / (passes * trials)).clamp(1, images as u64) as usize;
-        (0..count).map(move |i| (i * images / count + index as usize) % images)
+        let mut rng = input_rng(self.seed, &format!("mc-passes checked {index}"), self.round);
+        let first = ((u64::from(rng.next_u32()) * images as u64) >> 32) as usize;
+        (0..count).map(move |i| (i * images / count + first) % images)
     }
 
     /// The statistics that are due of an image: for each trial and snapshot, means and variances.

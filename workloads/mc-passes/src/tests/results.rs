@@ -191,3 +191,20 @@ fn missing_statistics_are_found() {
     placed.result.pop();
     assert!(!placed.check(0).unwrap().passed);
 }
+
+#[test]
+fn over_the_rounds_every_image_is_checked_even_where_samples_have_one_iteration() {
+    let Some(gpu) = require_adapter() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let few = params(6, 64, 2, 2);
+    let folder = made(folder.path(), few.images);
+    let setup = Setup::new(1, "auto", ".");
+    let slow = Slow::new;
+    let mut trials = Trials::with_folder(gpu, &few, &setup, SINGLE, &folder, slow).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..60 {
+        trials.load(round).unwrap();
+        seen.extend(trials.checked(0));
+    }
+    assert_eq!(seen.len(), 6, "{seen:?}");
+}
