@@ -62,9 +62,9 @@ struct Planner<'a> {
 
 impl GpuPlan {
     /// Plans for signals that lie in one of `inputs`, (channel, sample) of f32. The buffers that the transforms work
-    /// in take up to `budget` bytes together. Only the textbook's normalisation is offered, and samples are not
-    /// checked: where one is NaN, so are the indexes of its channel. A mean far from 0 costs digits; [`crate::Plan`]
-    /// takes it out.
+    /// in take up to `budget` bytes together. Only the textbook's normalisation is offered. Samples are not checked on
+    /// the device, where a NaN may become anything: [`Shape::check_samples`] does it before. A mean far from 0 costs
+    /// digits; [`crate::Plan`] takes it out.
     ///
     /// # Errors
     /// When the settings or the shape are not what they must be, or the device lacks something.

@@ -6,7 +6,7 @@ use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
 use crate::design::{Filters, smooth_length};
-use crate::settings::{check_length, not_finite};
+use crate::settings::check_length;
 use crate::{Normalisation, PacError, Settings, Shape};
 
 /// An index with what it was made of.
@@ -32,9 +32,7 @@ pub fn oracle(settings: &Settings, shape: Shape, x: &[f64]) -> Result<Oracle, Pa
     settings.check()?;
     shape.check()?;
     check_length("samples", x.len(), shape.len())?;
-    if let Some(at) = x.iter().position(|value| !value.is_finite()) {
-        return Err(not_finite(shape, at, x[at]));
-    }
+    shape.check_samples(x)?;
     let filters = Filters::design(settings, shape.samples);
     let analytic_of = |filters: &[Vec<f64>]| -> Vec<Vec<Complex<f64>>> {
         let pairs = filters.iter().flat_map(|taps| x.chunks(shape.samples).map(move |row| (taps, row)));

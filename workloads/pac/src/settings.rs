@@ -1,6 +1,6 @@
 //! What is asked for.
 
-use crate::PacError;
+use crate::{PacError, Scalar};
 
 /// Most phase bins: a bin's number is kept in a byte.
 pub const MAX_BINS: usize = 128;
@@ -129,14 +129,19 @@ impl Shape {
         }
         Ok(())
     }
+
+    /// Makes sure that every sample of `x`, (channel, sample), is a number.
+    ///
+    /// # Errors
+    /// [`PacError::NotFinite`] with the place of the first that is not.
+    pub fn check_samples<T: Scalar>(&self, x: &[T]) -> Result<(), PacError> {
+        let Some(at) = x.iter().position(|value| !value.is_finite()) else { return Ok(()) };
+        let value = x[at].widen().to_string();
+        Err(PacError::NotFinite { channel: at / self.samples, sample: at % self.samples, value })
+    }
 }
 
 /// Checks the length of a slice.
 pub(crate) fn check_length(what: &'static str, given: usize, due: usize) -> Result<(), PacError> {
     if given == due { Ok(()) } else { Err(PacError::Length { what, given, due }) }
-}
-
-/// The error for the sample at place `at` of an input.
-pub(crate) fn not_finite(shape: Shape, at: usize, value: f64) -> PacError {
-    PacError::NotFinite { channel: at / shape.samples, sample: at % shape.samples, value: value.to_string() }
 }

@@ -92,6 +92,8 @@ fn on_gpu(arguments: &Arguments, settings: &Settings, shape: Shape, x: &[f32]) -
     let gpu = Gpu::new("auto", &GpuOptions::default())?;
     let mut index = vec![0.0; settings.indexes(shape.channels)];
     let seconds = median_seconds(arguments.repeat, || {
+        // The device does not look for them, and a shader may do anything with a NaN.
+        shape.check_samples(x)?;
         let input = gpu.upload("signal", x)?;
         GpuPlan::new(&gpu, settings, shape, &[input], BUDGET)?.index(0, &mut index)?;
         Ok::<_, Failure>(())

@@ -40,14 +40,14 @@ impl Totals {
             };
             for amplitude in 0..amplitudes {
                 let sums = sums.iter().skip(amplitude).step_by(amplitudes);
-                index[(amplitude * phases + phase) * channels + channel] = modulation_index(sums, divisors);
+                index[(amplitude * phases + phase) * channels + channel] = index_of_sums(sums, divisors);
             }
         }
     }
 }
 
-/// Bins whose divisor is 0 are left out.
-fn modulation_index<'a>(sums: impl Iterator<Item = &'a f64> + Clone, divisors: &[u64]) -> f64 {
+/// The index of one pair; bins whose divisor is 0 are left out. It allocates nothing.
+pub(crate) fn index_of_sums<'a>(sums: impl Iterator<Item = &'a f64> + Clone, divisors: &[u64]) -> f64 {
     let means = sums.zip(divisors).filter(|(_, count)| **count > 0).map(|(sum, count)| sum / *count as f64);
     let total: f64 = means.clone().sum();
     // The sum of p ln p over p = mean / total. An empty bin gives 0 ln 0, which is NaN.

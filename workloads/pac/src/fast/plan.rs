@@ -11,7 +11,7 @@ use super::index::Totals;
 use super::scalar::Scalar;
 use super::sectors::Sectors;
 use super::spectrum::Spectrum;
-use crate::settings::{check_length, not_finite};
+use crate::settings::check_length;
 use crate::{Filters, PacError, Settings, Shape};
 
 /// Computes indexes of signals of one shape, in f32 or f64. After the first call it allocates nothing on one thread;
@@ -90,9 +90,7 @@ impl<T: Scalar> Plan<T> {
     pub fn index(&mut self, x: &[T], index: &mut [f64]) -> Result<(), PacError> {
         check_length("samples", x.len(), self.shape.len())?;
         check_length("indexes", index.len(), self.settings.indexes(self.shape.channels))?;
-        if let Some(at) = x.iter().position(|value| !value.is_finite()) {
-            return Err(not_finite(self.shape, at, x[at].widen()));
-        }
+        self.shape.check_samples(x)?;
         let bins = self.settings.phase.len() * self.settings.bins;
         let Self { shared, totals, team, .. } = self;
         let (sums, counts) = (&mut totals.sums, &mut totals.counts);

@@ -27,7 +27,7 @@ var<workgroup> means: array<f32, BINS>;
     for (var word = thread; word < words; word += SIZE) {
         let four = bins[phase * words + word];
         for (var i = 0u; i < min(4u, sizes.samples - 4u * word); i++) {
-            let at = (four >> (8u * i) & 255u) * SIZE + thread;
+            let at = ((four >> (8u * i)) & 255u) * SIZE + thread;
             sums[at] += amplitudes[amplitude * sizes.samples + 4u * word + i];
             counts[at] += 1u;
         }

@@ -47,11 +47,6 @@ impl Golden {
         npy::read(&self.folder.join(name)).unwrap().values
     }
 
-    /// Whether the case has this file: of the large one only what is not made of the rest was taken.
-    fn has(&self, name: &str) -> bool {
-        self.folder.join(name).exists()
-    }
-
     pub(super) fn oracle(&self) -> Oracle {
         oracle(&self.settings, self.shape, &self.wide()).unwrap()
     }
@@ -85,7 +80,7 @@ fn filters_are_the_golden_ones() {
 fn signals_phases_and_amplitudes_are_the_golden_ones() {
     for case in CASES {
         let golden = Golden::open(case, Normalisation::Tensorpac);
-        if !golden.has("phase0.npy") {
+        if case == "medium" {
             continue;
         }
         let filters = Filters::design(&golden.settings, golden.shape.samples);

@@ -6,9 +6,9 @@ use rustfft::num_complex::Complex;
 use crate::oracle::{bin, modulation_index, oracle};
 use crate::{PacError, Settings, Shape};
 
-/// How near the edge of a bin a sample must lie, relative to the largest of its band, for a variant that computes in
-/// f32 to be free to find it beyond. The transforms are some ten times as exact.
-const NEAR: f64 = 4e-6;
+/// How near the edge of a bin a sample must lie, relative to the largest of its band and in tolerances of the index, for
+/// a variant to be free to find it beyond. The transforms are some ten times as exact.
+const NEAR: f64 = 2.0;
 
 /// Holds `index` against the definition. The index jumps where a sample goes from one bin to the next, by up to 1e-3
 /// for a signal of a second. So where an index is off, the samples at the edges of bins may lie on either side.
@@ -32,7 +32,7 @@ pub(crate) fn check(
             if !is_off(due[at]) {
                 continue;
             }
-            let near = near.get_or_insert_with(|| samples_at_edges(points, bins));
+            let near = near.get_or_insert_with(|| samples_at_edges(points, bins, NEAR * tolerance));
             let mut sums = oracle.sums[at * bins..][..bins].to_vec();
             let mut counts = oracle.counts[signal * bins..][..bins].to_vec();
             let amplitudes = &oracle.amplitudes[amplitude * shape.channels + signal % shape.channels];
@@ -57,8 +57,8 @@ pub(crate) fn check(
 }
 
 /// Samples at the edge of a bin: their numbers, the bin that they are in, and the one beyond the edge.
-fn samples_at_edges(points: &[Complex<f64>], bins: usize) -> Vec<(usize, usize, usize)> {
-    let reach = NEAR * points.iter().map(|z| z.norm()).fold(0.0, f64::max);
+fn samples_at_edges(points: &[Complex<f64>], bins: usize, near: f64) -> Vec<(usize, usize, usize)> {
+    let reach = near * points.iter().map(|z| z.norm()).fold(0.0, f64::max);
     let beyond = |(sample, z): (usize, &Complex<f64>)| {
         let own = bin(z.arg(), bins);
         let angle = reach / z.norm();

@@ -12,6 +12,7 @@ use rand_pcg::rand_core::Rng as _;
 
 use super::measured::COPIED_BYTES;
 use super::signal::{Params, Signals};
+use crate::fast::index_of_sums;
 use crate::oracle::{bin, modulation_index, oracle};
 
 const SLOW: &str = "slow";
@@ -85,12 +86,18 @@ impl Input {
         for (bin, amplitude) in self.bins[signal].iter().zip(parts.into_iter().flatten()) {
             sums[usize::from(*bin)] += amplitude;
         }
-        modulation_index(&sums, counts)
+        // Not the oracle's, which allocates and which the check is made of.
+        index_of_sums(sums.iter(), counts)
+    }
+
+    /// Place of a pair's amplitudes among all.
+    fn amplitude_signal(&self, pair: usize) -> usize {
+        let (amplitude, signal) = (pair / self.bins.len(), pair % self.bins.len());
+        amplitude * self.channels + signal % self.channels
     }
 
     fn amplitudes(&self, pair: usize) -> &[f64] {
-        let (amplitude, signal) = (pair / self.bins.len(), pair % self.bins.len());
-        &self.amplitudes[amplitude * self.channels + signal % self.channels]
+        &self.amplitudes[self.amplitude_signal(pair)]
     }
 }
 
@@ -103,12 +110,11 @@ fn keep_all(input: &Input, scores: &mut [f64]) -> u64 {
         .shifts
         .iter()
         .map(|&shift| {
-            let index = |pair| {
-                let amplitudes = input.amplitudes(pair);
-                let rolled = [&amplitudes[shift..], &amplitudes[..shift]].concat();
-                copied += size_of_val(&rolled[..]) as u64;
-                input.index(pair, [&rolled, &[]])
-            };
+            // Once for all phase bands, as a program does that rolls a whole array.
+            let roll = |amplitudes: &Vec<f64>| [&amplitudes[shift..], &amplitudes[..shift]].concat();
+            let rolled: Vec<Vec<f64>> = input.amplitudes.iter().map(roll).collect();
+            copied += rolled.iter().map(|signal| size_of_val(&signal[..]) as u64).sum::<u64>();
+            let index = |pair| input.index(pair, [&rolled[input.amplitude_signal(pair)], &[]]);
             (0..scores.len()).map(index).collect()
         })
         .collect();
@@ -237,7 +243,7 @@ mod tests {
     fn both_variants_give_the_due_scores_and_only_one_copies() {
         let workload = surrogates();
         // 100 pairs of 512 samples of 8 bytes, 200 times.
-        for (variant, copied) in [(SLOW, 100.0 * 512.0 * 8.0 * 200.0), (OPTIMIZED, 0.0)] {
+        for (variant, copied) in [(SLOW, 10.0 * 512.0 * 8.0 * 200.0), (OPTIMIZED, 0.0)] {
             let setup = workload.setup(1, "auto", ".");
             let (case, variant) = ("small-10x10".parse().unwrap(), variant.parse().unwrap());
             let mut placement = Placement::prepare(&workload, &case, &variant, setup).unwrap();
