@@ -49,7 +49,7 @@ impl Design {
     pub fn budget(effort: Effort, cases: u32) -> Duration {
         let (each, at_most) = match effort {
             Effort::Quick => (Duration::from_secs(12), Duration::from_secs(80)),
-            Effort::Standard => (Duration::from_secs(150), Duration::from_secs(570)),
+            Effort::Standard => (Duration::from_secs(150), Duration::from_secs(520)),
             Effort::Thorough => (Duration::from_mins(15), Duration::MAX),
         };
         (each * cases).min(at_most)
@@ -86,7 +86,7 @@ mod tests {
     fn a_run_of_many_cases_takes_no_longer_than_its_effort_promises() {
         let seconds = |effort, cases| Design::budget(effort, cases).as_secs();
         assert_eq!((seconds(Effort::Quick, 2), seconds(Effort::Quick, 50)), (24, 80));
-        assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 570));
+        assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 520));
         assert_eq!(seconds(Effort::Thorough, 50), 45_000);
         assert_eq!(seconds(Effort::Quick, 0), 0);
     }
