@@ -1,4 +1,5 @@
-//! The index by its definition: slow, plain, in float64, and sharing no step with the fast path but the taps.
+//! The index by its definition: slow, plain, in float64, and sharing no step with the fast path but the
+//! taps and the padded length.
 
 use std::f64::consts::{PI, TAU};
 

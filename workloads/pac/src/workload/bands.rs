@@ -131,8 +131,3 @@ pub(crate) fn bin_of(z: Complex<f32>, bins: usize) -> usize {
     // An angle of pi is one of -pi.
     turn as usize % bins
 }
-
-/// The textbook index of one pair and channel.
-pub(crate) fn index_of(sums: &[f64], counts: &[u64]) -> f64 {
-    crate::oracle::modulation_index(sums, counts)
-}

@@ -9,6 +9,33 @@ pub(super) fn claims() -> Vec<ClaimDef> {
     let undecided = |reason: &str| Promise::NotMeasurable { reason: reason.into() };
     let metrics = "004, Updated Success Metrics";
     let causes = "004, Root Causes Identified";
+    let less_memory = |id, candidate| {
+        ClaimDef::new(
+            id,
+            metrics,
+            "20-30% reduction in memory usage (FAILED - using MORE memory)",
+            standard::PEAK_RSS,
+            Promise::Reduction { at_least: 0.2, at_most: Some(0.3) },
+        )
+        .between(SLOW, candidate)
+        .cases(&["medium-10x10", "medium-16x16"])
+        .note(
+            "A target of the document, which its own program missed. Of the whole process, with the pool of inputs and \
+             the float64 reference of the checks.",
+        )
+    };
+    let faster = |id, candidate| {
+        ClaimDef::new(
+            id,
+            metrics,
+            "15-25% speedup on typical workloads (FAILED - 2x SLOWER)",
+            standard::WALL_TIME,
+            Promise::Factor { at_least: 1.15, at_most: Some(1.25) },
+        )
+        .between(SLOW, candidate)
+        .cases(&["small-10x10", "medium-10x10", "medium-16x16"])
+        .note("A target of the document, which its own program missed; it speaks of a GPU, and these run on the CPU.")
+    };
     vec![
         ClaimDef::new(
             "copies",
@@ -48,51 +75,10 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             undecided("TensorPAC is not run here, and the program that was slower is not the one in `slow`."),
         ),
-        ClaimDef::new(
-            "less-memory",
-            metrics,
-            "20-30% reduction in memory usage (FAILED - using MORE memory)",
-            standard::PEAK_RSS,
-            Promise::Reduction { at_least: 0.2, at_most: Some(0.3) },
-        )
-        .between(SLOW, DOCUMENTED)
-        .cases(&["medium-10x10", "medium-16x16"])
-        .note(
-            "A target of the document, which its own program missed. Of the whole process, with the pool of inputs and \
-             the float64 reference of the checks.",
-        ),
-        ClaimDef::new(
-            "less-memory-optimized",
-            metrics,
-            "20-30% reduction in memory usage (FAILED - using MORE memory)",
-            standard::PEAK_RSS,
-            Promise::Reduction { at_least: 0.2, at_most: Some(0.3) },
-        )
-        .between(SLOW, OPTIMIZED_CPU)
-        .cases(&["medium-10x10", "medium-16x16"])
-        .note(
-            "A target of the document, which its own program missed. Of the whole process, with the pool of inputs and \
-             the float64 reference of the checks.",
-        ),
-        ClaimDef::new(
-            "faster",
-            metrics,
-            "15-25% speedup on typical workloads (FAILED - 2x SLOWER)",
-            standard::WALL_TIME,
-            Promise::Factor { at_least: 1.15, at_most: Some(1.25) },
-        )
-        .cases(&["small-10x10", "medium-10x10", "medium-16x16"])
-        .note("A target of the document, which its own program missed; it speaks of a GPU, and these run on the CPU."),
-        ClaimDef::new(
-            "faster-optimized",
-            metrics,
-            "15-25% speedup on typical workloads (FAILED - 2x SLOWER)",
-            standard::WALL_TIME,
-            Promise::Factor { at_least: 1.15, at_most: Some(1.25) },
-        )
-        .between(SLOW, OPTIMIZED_CPU)
-        .cases(&["small-10x10", "medium-10x10", "medium-16x16"])
-        .note("A target of the document, which its own program missed; it speaks of a GPU, and these run on the CPU."),
+        less_memory("less-memory", DOCUMENTED),
+        less_memory("less-memory-optimized", OPTIMIZED_CPU),
+        faster("faster", DOCUMENTED),
+        faster("faster-optimized", OPTIMIZED_CPU),
         ClaimDef::new(
             "accuracy",
             metrics,

@@ -2,9 +2,10 @@
 
 use perfharness_contract::Failure;
 
-use super::bands::{Bands, Kind, bin_of, index_of};
+use super::bands::{Bands, Kind, bin_of};
 use super::measured::Variant;
 use super::slow::of_pair;
+use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
 
 /// Pairs of bands and channels whose amplitudes are gathered at a time.
@@ -51,7 +52,7 @@ impl Variant for Documented {
                     sums[*bin] += f64::from(*amplitude);
                     counts[*bin] += 1;
                 }
-                *index = index_of(&sums, &counts);
+                *index = modulation_index(&sums, &counts);
             }
         }
         Ok(copied)

@@ -2,8 +2,9 @@
 
 use perfharness_contract::Failure;
 
-use super::bands::{Bands, Kind, bin_of, index_of};
+use super::bands::{Bands, Kind, bin_of};
 use super::measured::Variant;
+use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
 
 /// What the tensor may take, in bytes.
@@ -84,7 +85,7 @@ impl Variant for Slow {
             for bin in phases {
                 counts[*bin] += 1;
             }
-            *index = index_of(&sums, &counts);
+            *index = modulation_index(&sums, &counts);
         }
         Ok(copied)
     }
