@@ -147,11 +147,6 @@ pub fn probe_adapter(at: usize) -> Option<ProbedAdapter> {
     real_adapters().into_iter().nth(at).map(probe)
 }
 
-/// Every adapter of this machine, in order of preference, each tried as by [`probe_adapter`].
-pub fn adapters() -> Vec<ProbedAdapter> {
-    real_adapters().into_iter().map(probe).collect()
-}
-
 fn probe((adapter, facts): (wgpu::Adapter, AdapterFacts)) -> ProbedAdapter {
     let probed = open_adapter(&adapter, facts.clone(), &GpuOptions::default()).and_then(|gpu| gpu.probe());
     let timestamps = probed.unwrap_or_else(|e| Timestamps::Absent { reason: e.to_string() });

@@ -94,8 +94,7 @@ mod staging;
 pub mod testing;
 
 pub use adapter::{
-    AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, adapters, choose_adapter, list_adapters,
-    probe_adapter,
+    AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, choose_adapter, list_adapters, probe_adapter,
 };
 pub use buffer::{Buffer, Slice};
 pub use chunk::chunks;

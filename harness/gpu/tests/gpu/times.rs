@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perfharness_gpu::metric::{COPY_TIME, GPU_BUSY, GPU_BUSY_SHARE, HOST_WAIT};
-use perfharness_gpu::{Gpu, GpuOptions, Timestamps, adapters};
+use perfharness_gpu::{Gpu, GpuOptions, Timestamps, list_adapters, probe_adapter};
 use perfharness_platform::clock;
 
 use crate::support::{Adder, absence, counted, metered, require_adapter, require_adapter_with, value};
@@ -114,9 +114,11 @@ fn a_device_that_is_never_metered_has_no_queries() {
 #[test]
 fn the_adapters_of_this_machine_are_listed_with_whether_their_timestamps_work() {
     let Some(gpu) = require_adapter() else { return };
-    let list = adapters();
-    assert_eq!(list[0].facts, *gpu.facts());
-    for adapter in list {
+    let list = list_adapters();
+    assert_eq!(list[0], *gpu.facts());
+    for (at, facts) in list.iter().enumerate() {
+        let adapter = probe_adapter(at).unwrap();
+        assert_eq!(adapter.facts, *facts);
         let Timestamps::Work { period_ns } = adapter.timestamps else { continue };
         assert!(
             period_ns > 0.0 && adapter.facts.features.iter().any(|f| f == "timestamp-query"),
