@@ -7,6 +7,7 @@ use perfharness_contract::Effort;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::compare::GatePolicy;
 use crate::measure::WorkerCommand;
 
 /// Name of the configuration file, looked for in the current folder and those above it.
@@ -31,6 +32,9 @@ pub struct Config {
     /// The machine.
     #[serde(default)]
     pub machine: MachineConfig,
+    /// Which change matters.
+    #[serde(default)]
+    pub gate: GatePolicy,
 }
 
 /// One worker.

@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! workers -> plan -> measure -> record -> compare -> render
+//!                                 |          ^
+//!                                 baseline --+
 //! ```
 //!
 //! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
@@ -12,6 +14,7 @@
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
 
 pub mod args;
+pub mod baseline;
 pub mod commands;
 pub mod compare;
 pub mod config;

@@ -7,7 +7,7 @@ use perfharness_contract::Effort;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::WorkerCommand;
-use crate::plan::{Design, LookPlan, NO_BUDGET, Plan, Selection};
+use crate::plan::{Design, LookPlan, NO_BUDGET, Pattern, PatternError, Plan, Selection};
 
 /// What the user asks of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,14 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
+    /// The patterns, read.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn parsed_patterns(&self) -> Result<Vec<Pattern>, PatternError> {
+        self.patterns.iter().map(|text| text.parse()).collect()
+    }
+
     /// The plan for what was selected.
     pub fn plan(&self, selection: Selection) -> Plan {
         let mut design = Design::of(self.effort);

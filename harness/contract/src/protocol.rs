@@ -286,6 +286,14 @@ impl Reading {
             Self::Absent { .. } => None,
         }
     }
+
+    /// Why there is no number.
+    pub fn absence(&self) -> Option<&str> {
+        match self {
+            Self::Value(_) => None,
+            Self::Absent { absent } => Some(absent),
+        }
+    }
 }
 
 impl From<u64> for Reading {

@@ -4,6 +4,7 @@ mod doctor;
 mod init;
 mod list;
 mod run;
+mod session;
 mod show;
 mod workers;
 

@@ -1,28 +1,21 @@
 //! `perfharness run`
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use anyhow::Context as _;
-use jiff::Timestamp;
-use perfharness_contract::{Digest, Effort, MetricDef, OutcomeKind};
+use perfharness_contract::{Effort, OutcomeKind};
 
+use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::RunOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
-use crate::plan::{CasePlan, Catalog, Pattern, Plan, select};
-use crate::probe::listed_adapter;
-use crate::record::journal::{JOURNAL_VERSION, Journal, JournalHeader, RunLock, replay};
-use crate::record::{
-    BenchmarkRecord, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse,
-    build, file, samples,
-};
-use crate::render::{Progress, render_extent, render_plan, render_record};
+use crate::measure::ProcessExecutor;
+use crate::plan::{Catalog, select};
+use crate::record::journal::{Journal, JournalHeader, RunLock, replay};
+use crate::record::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
+use crate::render::{render_plan, render_record};
 use crate::request::RunRequest;
 
 /// Measures benchmarks, writes a record, and prints the result.
@@ -41,7 +34,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         (asked, None)
     };
 
-    let patterns = request.patterns.iter().map(|p| p.parse()).collect::<Result<Vec<Pattern>, _>>()?;
+    let patterns = request.parsed_patterns()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let (seed, device) = (request.seed, &request.device);
@@ -51,68 +44,12 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }
-    check_place(&path)?;
-
-    let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
-    let digests: Vec<Option<String>> = catalog.workers.iter().map(|w| w.digest.clone()).collect();
-    let (header, mut journal) = match replayed {
-        None => {
-            let started = Timestamp::now();
-            let header = JournalHeader {
-                journal: JOURNAL_VERSION,
-                run: run_id(started),
-                started: started.to_string(),
-                request: request.clone(),
-                plan: plan.clone(),
-                worker_digests: digests,
-                resumed: 0,
-            };
-            lock = Some(RunLock::take(&path)?);
-            let journal = Journal::create(&journal_path, &header)?;
-            (header, journal)
-        }
-        Some(replayed) => {
-            unchanged(&replayed.header, &plan, &digests)?;
-            replayed.events.iter().for_each(|event| state.apply(event));
-            let resumed = replayed.header.resumed + 1;
-            let header = JournalHeader { resumed, ..replayed.header };
-            let journal = Journal::append(&journal_path, replayed.length, &header)?;
-            (header, journal)
-        }
-    };
-
     let machine = machine(&request.device, config, terminal);
-    // From here on there is something to keep, so that Ctrl-C ends the run in good order.
-    let flag = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed)).context("cannot listen to Ctrl-C")?;
-    terminal.hint(&announcement(&plan, &state));
-    let mut progress = Progress::new(&plan, terminal.quiet);
-    let mut journal_fault = None;
-    let ended = run_plan(
-        &plan,
-        &|case: &CasePlan| metrics_of(&catalog, case),
-        &mut executor,
-        &mut state,
-        &mut |event: &Event| {
-            // Measuring goes on without a journal; the user is told once, at the end.
-            if journal_fault.is_none() {
-                journal_fault = journal.event(event).err();
-            }
-            progress.event(event);
-        },
-    );
-    progress.finish();
-    if let Some(fault) = journal_fault {
-        terminal.warn(&format!("{fault}; this run could not have been resumed"));
-    }
-
-    let facts = RunFacts { run: info(&header, &plan, ended), source, machine, samples: None };
-    let record = write(&path, &plan, &catalog, &state, facts)?;
-    match ended {
-        Ended::Complete => journal.remove(),
-        Ended::Interrupted => {}
-    }
-    drop(lock);
+    let place = Place { path: &path, lock, replayed };
+    let subject = Subject { request, plan, catalog, source, machine, base: None };
+    let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
+    let ended = session.measure();
+    let record = session.finish(ended)?;
     if opts.json {
         terminal.print_json(&record)?;
     } else {
@@ -188,138 +125,6 @@ fn resumes_alone(opts: &RunOpts) -> bool {
     let named = !worker.workers.is_empty() || worker.device.is_some();
     let set = !set.is_empty() || images.is_some();
     patterns.is_empty() && !named && !set && effort.is_none() && time_budget.is_none() && numbers == [None; 3]
-}
-
-/// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
-fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) -> Result<(), CommandError> {
-    let what = if header.worker_digests != digests {
-        "a worker program"
-    } else if header.plan != *plan {
-        "what the workers describe"
-    } else {
-        return Ok(());
-    };
-    let message = format!(
-        "--resume: {what} has changed since {}; start the run again without --resume",
-        header.started
-    );
-    Err(CommandError::Usage(message))
-}
-
-/// The machine with the adapter that this run uses. A driver that fails is no reason not to measure anything else.
-fn machine(device: &str, config: &Config, terminal: &Terminal) -> Machine {
-    let gpu = listed_adapter(device).map_err(|error| {
-        let fault = format!("the process that lists the adapters {error}");
-        terminal.hint(&format!("the record names no GPU: {fault}; `perfharness doctor` says more"));
-        fault
-    });
-    Machine::read(config.machine.class.as_deref(), gpu.as_ref().map(Option::as_ref))
-}
-
-/// Refuses to put a record in the place of something else, before anything is measured for it.
-fn check_place(path: &Path) -> Result<(), CommandError> {
-    let refused = |what: String| {
-        let message =
-            format!("cannot write the record to {}: {what}; name another file with --output", path.display());
-        Err(CommandError::Usage(message))
-    };
-    match std::fs::metadata(path) {
-        // The journal, the first file that is written, tells what is wrong with the folder.
-        Err(_) => return Ok(()),
-        Ok(there) if there.is_dir() => return refused("it is a folder".into()),
-        Ok(there) if !there.is_file() => return refused("it is no regular file".into()),
-        Ok(there) if there.len() == 0 => return Ok(()),
-        Ok(_) => {}
-    }
-    match file::read(path) {
-        Ok(_) => Ok(()),
-        Err(error) => refused(format!("something else is there ({error})")),
-    }
-}
-
-fn default_path(source: &SourceState) -> PathBuf {
-    Path::new("reports").join(source.folder()).join("run.json")
-}
-
-/// Sortable by time; the process id tells runs of the same second apart.
-fn run_id(started: Timestamp) -> String {
-    format!("{}-{:05}", started.strftime("%Y%m%dT%H%M%SZ"), std::process::id() % 100_000)
-}
-
-fn announcement(plan: &Plan, state: &RunState) -> String {
-    let spent = Duration::from_nanos(state.spent_ns());
-    let verb = if spent.is_zero() { "measuring" } else { "going on with" };
-    format!("{verb} {}", render_extent(plan, spent))
-}
-
-fn metrics_of(catalog: &Catalog, case: &CasePlan) -> Vec<MetricDef> {
-    catalog.definition(case.workload.as_str()).map(|d| d.metrics.clone()).unwrap_or_default()
-}
-
-fn info(header: &JournalHeader, plan: &Plan, ended: Ended) -> RunInfo {
-    RunInfo {
-        id: header.run.clone(),
-        started: header.started.clone(),
-        finished: Timestamp::now().to_string(),
-        harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
-        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
-        seed: plan.seed,
-        effort: plan.effort,
-        device: plan.device.clone(),
-        settings: plan.settings.clone(),
-        budget_s: plan.budget.as_secs_f64(),
-        design: plan.design,
-        shard: Shard { index: 1, count: 1 },
-        ended: match ended {
-            Ended::Complete => RunEnd::Complete,
-            Ended::Interrupted => RunEnd::Interrupted,
-        },
-        resumed: header.resumed,
-        time: TimeUse::default(),
-    }
-}
-
-/// Writes samples and record. The samples come first, so that a record never names samples that are not there. An
-/// older record in the place is moved into a folder of its own.
-fn write(
-    path: &Path,
-    plan: &Plan,
-    catalog: &Catalog,
-    state: &RunState,
-    facts: RunFacts,
-) -> Result<RunRecord, CommandError> {
-    let samples_path = path.with_extension("samples.parquet");
-    let (content, rows) = samples::encode(plan, state).context("cannot encode the samples")?;
-    let samples = SamplesRef {
-        file: samples_path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
-        rows,
-        digest: Digest::of(&content),
-    };
-    let record = build(plan, catalog, state, RunFacts { samples: Some(samples), ..facts });
-    keep_older(path, &samples_path, &record.run.id)?;
-    file::write_atomically(&samples_path, &content)
-        .map_err(|source| file::RecordError::Write { path: samples_path, source })?;
-    file::write(path, &record)?;
-    Ok(record)
-}
-
-/// Moves a record that is in the way, with its samples, into `earlier/<run id>/` beside it.
-fn keep_older(path: &Path, samples_path: &Path, run: &str) -> Result<(), CommandError> {
-    let Ok(older) = file::read(path) else { return Ok(()) };
-    if older.run.id == run {
-        return Ok(());
-    }
-    let folder = path.with_file_name("earlier").join(&older.run.id);
-    let moved = std::fs::create_dir_all(&folder).and_then(|()| {
-        for file in [samples_path, path] {
-            if let Some(name) = file.file_name().filter(|_| file.exists()) {
-                std::fs::rename(file, folder.join(name))?;
-            }
-        }
-        Ok(())
-    });
-    moved.with_context(|| format!("cannot move the older record {} away", path.display()))?;
-    Ok(())
 }
 
 fn exit_code(record: &RunRecord) -> u8 {

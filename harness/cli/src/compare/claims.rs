@@ -1,6 +1,6 @@
 //! Statements of source documents against what was measured.
 
-use perfharness_contract::{ClaimDef, MetricKind, Name, Number, OutcomeKind, Promise, WorkloadDef, standard};
+use perfharness_contract::{ClaimDef, MetricKind, Name, Number, OutcomeKind, Promise, WorkloadDef};
 use perfharness_verdict::{
     ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, Measured, judge_at_least,
 };
@@ -197,10 +197,10 @@ fn judge(
     };
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
     let exact = exact(reference) && exact(candidate);
-    // Wall time has a paired estimate, which is much tighter than the quotient of two levels.
-    let paired = comparisons.iter().find(|c| {
-        metric == standard::WALL_TIME && c.candidate == candidate.id && c.reference == reference.id
-    });
+    // A paired estimate is much tighter than the quotient of two levels.
+    let paired = comparisons
+        .iter()
+        .find(|c| c.metric == claim.metric && c.candidate == candidate.id && c.reference == reference.id);
     let reach = Reach { before: [before; 2], promise: &claim.promise };
     let (promised, measured) = match reach.of(before, after) {
         Some(found) if exact => (found.promised, Figure { value: found.value, interval: None }),

@@ -89,7 +89,8 @@ impl CaseRunner<'_, '_> {
         self.recorder.emit(&Event::CaseStarted { case: self.case, pairing });
         self.skip_what_cannot_run();
         let budget_ns = self.budget_ns();
-        let looks = self.plan.design.looks();
+        let design = self.plan.design_of(self.case_plan);
+        let looks = design.looks();
         loop {
             if self.executor.interrupted() {
                 return Err(Interrupted);
@@ -109,8 +110,7 @@ impl CaseRunner<'_, '_> {
                 looks: &looks,
                 finished: !timings.is_empty(),
                 active: active.len(),
-                half_width: self.half_width(launches),
-                target: self.plan.design.half_width,
+                settled: self.settled(launches),
                 left_ns,
                 next_ns: costs.map_or(0.0, |costs| allocation::launch_cost(&costs, chosen)),
             });
@@ -126,7 +126,7 @@ impl CaseRunner<'_, '_> {
                 case_plan: self.case_plan,
                 metrics: self.metrics,
                 case: self.case,
-                launch: self.state().next_launch(),
+                launch: self.state().next_launch().max(self.case_plan.design.stage.first_launch()),
                 deadline_ns: self.executor.now_ns().saturating_add(share_ns),
                 executor: self.executor,
                 recorder: self.recorder,
@@ -183,9 +183,26 @@ impl CaseRunner<'_, '_> {
         self.case_plan.comparisons().filter(|(c, r)| active.contains(c) && active.contains(r)).collect()
     }
 
+    fn confidence_at(&self, launches: usize) -> f64 {
+        self.plan.design_of(self.case_plan).confidence_at(launches)
+    }
+
+    /// Whether the case need not be measured further: every comparison is precise enough or, where there is a threshold,
+    /// known to be beyond it or not.
+    fn settled(&self, launches: usize) -> bool {
+        let Some(threshold) = self.case_plan.design.threshold else {
+            return self.half_width(launches).is_some_and(|width| width <= self.plan.design.half_width);
+        };
+        let confidence = self.confidence_at(launches);
+        self.comparisons().into_iter().all(|(c, r)| {
+            let interval = estimate(&self.state().paired(c, r), confidence).ok().and_then(|e| e.interval);
+            interval.is_some_and(|i| i.lower > threshold || i.upper <= threshold)
+        })
+    }
+
     /// The widest half-width among the comparisons; among the levels where nothing is compared.
     fn half_width(&self, launches: usize) -> Option<f64> {
-        let confidence = self.plan.design.confidence_at(launches);
+        let confidence = self.confidence_at(launches);
         let comparisons = self.comparisons();
         let widths: Vec<Option<f64>> = if comparisons.is_empty() {
             let log_width = |side| {

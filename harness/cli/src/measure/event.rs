@@ -35,6 +35,9 @@ pub enum Event {
         blocks: u32,
         /// Load average of the machine.
         load_average: Option<f64>,
+        /// Time of the anchor in ns.
+        #[serde(default)]
+        anchor_ns: Option<f64>,
         /// Unix time in ms.
         unix_ms: u64,
     },

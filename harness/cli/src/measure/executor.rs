@@ -75,6 +75,9 @@ pub trait Executor {
     /// Machine-wide counters that the code under test cannot bring about.
     fn machine(&self) -> MachineCounters;
 
+    /// Times a fixed piece of work that is the same in every run and on every machine, in ns; none where it cannot be.
+    fn anchor_ns(&self) -> Option<f64>;
+
     /// The load average of the last minute, where the OS has one.
     fn load_average(&self) -> Option<f64>;
 

@@ -118,6 +118,7 @@ impl LaunchRunner<'_, '_> {
             placements: self.allocation.placements as u32,
             blocks: self.allocation.blocks as u32,
             load_average: self.executor.load_average(),
+            anchor_ns: self.executor.anchor_ns(),
             unix_ms: perfharness_platform::clock::unix_ms(),
         });
         for part in part_order(self.plan.seed, &self.case_plan.label(), self.launch, parts.len()) {

@@ -298,6 +298,10 @@ impl Executor for MockExecutor {
         self.world.counters.get()
     }
 
+    fn anchor_ns(&self) -> Option<f64> {
+        Some(1e6)
+    }
+
     fn load_average(&self) -> Option<f64> {
         Some(0.25)
     }

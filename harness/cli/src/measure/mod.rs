@@ -5,6 +5,7 @@
 //! run that was cut off goes on from its journal, and every rule can be tested without a process or a clock.
 
 mod allocation;
+mod anchor;
 mod contamination;
 mod correctness;
 mod engine;

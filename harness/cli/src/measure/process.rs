@@ -23,6 +23,7 @@ use serde_json::Value;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::Outcome;
+use super::anchor::Anchor;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use crate::plain_text::{make_plain, plain};
 
@@ -54,6 +55,7 @@ pub struct ProcessExecutor {
     workers: Vec<WorkerCommand>,
     interrupted: Arc<AtomicBool>,
     total_memory: u64,
+    anchor: Anchor,
 }
 
 impl ProcessExecutor {
@@ -62,7 +64,7 @@ impl ProcessExecutor {
         let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
         // Where the size of memory cannot be told, nothing is limited by it.
         let total_memory = System::new_with_specifics(kind).map_or(u64::MAX, |system| system.total_memory());
-        Self { workers, interrupted, total_memory }
+        Self { workers, interrupted, total_memory, anchor: Anchor::new() }
     }
 }
 
@@ -99,6 +101,10 @@ impl Executor for ProcessExecutor {
 
     fn machine(&self) -> MachineCounters {
         machine_counters()
+    }
+
+    fn anchor_ns(&self) -> Option<f64> {
+        Some(self.anchor.time_ns())
     }
 
     fn load_average(&self) -> Option<f64> {

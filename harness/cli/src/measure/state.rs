@@ -50,6 +50,8 @@ pub struct LaunchRow {
     pub launch: u32,
     /// Load average when it began.
     pub load_average: Option<f64>,
+    /// Time of the anchor when it began, in ns.
+    pub anchor_ns: Option<f64>,
     /// Unix time in ms when it began.
     pub unix_ms: u64,
     /// Where its time went; absent where it was cut off.
@@ -168,11 +170,12 @@ impl CaseState {
                 self.pending.clear();
                 self.sides.iter_mut().for_each(SideState::reopen);
             }
-            Event::LaunchStarted { launch, load_average, unix_ms, .. } => {
+            Event::LaunchStarted { launch, load_average, anchor_ns, unix_ms, .. } => {
                 self.pending.clear();
                 self.launches.push(LaunchRow {
                     launch: *launch,
                     load_average: *load_average,
+                    anchor_ns: *anchor_ns,
                     unix_ms: *unix_ms,
                     timing: None,
                 });
@@ -253,17 +256,33 @@ impl CaseState {
     ///
     /// Where the two were never alive together, each launch gives one log-ratio of their levels.
     pub fn paired(&self, candidate: usize, reference: usize) -> Paired {
+        self.paired_over(candidate, reference, self.counted())
+    }
+
+    /// The same, with the blocks that were dropped; none where none was.
+    pub fn paired_if_kept(&self, candidate: usize, reference: usize) -> Option<Paired> {
+        let any = self.samples.iter().any(|row| row.dropped.is_some());
+        any.then(|| self.paired_over(candidate, reference, self.samples.iter().map(|row| &row.sample)))
+    }
+
+    fn paired_over<'a>(
+        &self,
+        candidate: usize,
+        reference: usize,
+        samples: impl Iterator<Item = &'a SampleEvent>,
+    ) -> Paired {
+        let samples: Vec<&SampleEvent> = samples.collect();
         if self.pairing == Some(Pairing::Alternating) {
-            return self.paired_by_launch(candidate, reference);
+            return paired_by_launch(&samples, candidate, reference);
         }
         // Launch -> placement -> block -> rounds.
         let mut tree: BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, Rounds>>> = BTreeMap::new();
         // In pairwise launches a reference is measured in several parts; the one that both were alive in counts.
         let parts_of = |side: usize| -> BTreeSet<(u32, u32)> {
-            self.counted().filter(|s| s.side == side).map(|s| (s.launch, s.part)).collect()
+            samples.iter().filter(|s| s.side == side).map(|s| (s.launch, s.part)).collect()
         };
         let shared = &parts_of(candidate) & &parts_of(reference);
-        for sample in self.counted().filter(|s| shared.contains(&(s.launch, s.part))) {
+        for sample in samples.iter().filter(|s| shared.contains(&(s.launch, s.part))) {
             let slot = match sample.side {
                 side if side == candidate => 0,
                 side if side == reference => 1,
@@ -291,18 +310,14 @@ impl CaseState {
             .collect()
     }
 
-    fn paired_by_launch(&self, candidate: usize, reference: usize) -> Paired {
-        let levels = |side| -> BTreeMap<u32, f64> {
-            let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-            for sample in self.counted().filter(|s| s.side == side) {
-                by_launch.entry(sample.launch).or_default().push(sample.iteration_ns());
-            }
-            by_launch.into_iter().filter_map(|(l, v)| Some((l, perfharness_verdict::median(&v)?))).collect()
+    /// Log-ratios of a metered time, one for each launch in which both were metered and took any.
+    pub fn paired_metered(&self, candidate: usize, reference: usize, metric: &str) -> Paired {
+        let figures = |side: usize| -> BTreeMap<u32, f64> {
+            let rows = self.sides.get(side).map(|side| side.metered.as_slice()).unwrap_or_default();
+            let figure = |row: &MeteredRow| Some((row.launch, row.sample.readings.get(metric)?.value()?));
+            rows.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
         };
-        let (candidates, references) = (levels(candidate), levels(reference));
-        let ratio = |(launch, c): (&u32, &f64)| Some(log_ratio(*c, *references.get(launch)?));
-        let launches = candidates.iter().filter_map(ratio);
-        launches.map(|d| Launch { placements: vec![Placement { blocks: vec![Block::new(d, d)] }] }).collect()
+        one_for_each_launch(&figures(candidate), &figures(reference))
     }
 
     /// Timed samples that count.
@@ -322,6 +337,23 @@ impl CaseState {
         }
         tree.into_values().map(|placements| placements.into_values().collect()).collect()
     }
+}
+
+fn paired_by_launch(samples: &[&SampleEvent], candidate: usize, reference: usize) -> Paired {
+    let levels = |side| -> BTreeMap<u32, f64> {
+        let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for sample in samples.iter().filter(|s| s.side == side) {
+            by_launch.entry(sample.launch).or_default().push(sample.iteration_ns());
+        }
+        by_launch.into_iter().filter_map(|(l, v)| Some((l, perfharness_verdict::median(&v)?))).collect()
+    };
+    one_for_each_launch(&levels(candidate), &levels(reference))
+}
+
+fn one_for_each_launch(candidates: &BTreeMap<u32, f64>, references: &BTreeMap<u32, f64>) -> Paired {
+    let ratio = |(launch, c): (&u32, &f64)| Some(log_ratio(*c, *references.get(launch)?));
+    let launches = candidates.iter().filter_map(ratio);
+    launches.map(|d| Launch { placements: vec![Placement { blocks: vec![Block::new(d, d)] }] }).collect()
 }
 
 impl SideState {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum CaseEnd {
-    /// At a look, every comparison was precise enough.
+    /// At a look, every comparison was precise enough or, where there is a threshold, known to be beyond it or not.
     Precise {
         /// Launches at that look.
         launches: usize,
@@ -50,10 +50,8 @@ pub(super) struct Progress<'a> {
     pub(super) finished: bool,
     /// Sides without an outcome.
     pub(super) active: usize,
-    /// The widest half-width among the comparisons, or levels where nothing is compared.
-    pub(super) half_width: Option<f64>,
-    /// The half-width that is precise enough.
-    pub(super) target: f64,
+    /// Whether what was measured would do, if this is a look.
+    pub(super) settled: bool,
     /// Time left, in ns.
     pub(super) left_ns: u64,
     /// What another launch is expected to take at the least, in ns.
@@ -74,7 +72,7 @@ pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
         return Some(CaseEnd::LastLook { launches });
     }
     let at_look = progress.looks.alpha_at(launches, 1.0).is_some();
-    if at_look && progress.half_width.is_some_and(|width| width <= progress.target) {
+    if at_look && progress.settled {
         return Some(CaseEnd::Precise { launches });
     }
     if launches > 0 && progress.next_ns > progress.left_ns as f64 {
@@ -93,8 +91,7 @@ mod tests {
             looks,
             finished: true,
             active: 2,
-            half_width: Some(0.05),
-            target: 0.02,
+            settled: false,
             left_ns: 1000,
             next_ns: 10.0,
         }
@@ -104,13 +101,12 @@ mod tests {
     fn it_goes_on_while_imprecise_and_within_budget() {
         let looks = Looks::default();
         assert_eq!(decide(&progress(&looks)), None);
-        assert_eq!(decide(&Progress { half_width: None, ..progress(&looks) }), None);
     }
 
     #[test]
     fn precision_ends_it_at_looks_only() {
         let looks = Looks::default();
-        let precise = Progress { half_width: Some(0.01), ..progress(&looks) };
+        let precise = Progress { settled: true, ..progress(&looks) };
         assert_eq!(decide(&precise), Some(CaseEnd::Precise { launches: 8 }));
         assert_eq!(decide(&Progress { launches: 9, ..precise }), None);
     }

@@ -20,7 +20,7 @@ use rand_pcg::rand_core::Rng as _;
 use super::mock::{Entry, Fault, MockExecutor, Script, Step};
 use super::order::Place;
 use super::{CaseEnd, CaseState, CheckStage, Ended, Event, Outcome, RunState, SampleEvent, run_plan};
-use crate::plan::{CasePlan, Design, LookPlan, Plan, Side};
+use crate::plan::{CaseDesign, CasePlan, Design, LookPlan, Origin, Plan, Side};
 
 const MS: f64 = 1e6;
 const PLENTY: Duration = Duration::from_secs(1_000_000);
@@ -50,6 +50,7 @@ impl Scenario {
             let case = format!("n{number}");
             let side = |(i, variant): (usize, &str)| Side {
                 benchmark: format!("mocked/{case}/{variant}").parse::<BenchmarkId>().unwrap(),
+                origin: Origin::Head,
                 worker: scripts.len() + i,
                 reference: (i > 0).then_some(0),
                 skip: None,
@@ -62,6 +63,7 @@ impl Scenario {
                 version: 1,
                 case: case.parse().unwrap(),
                 sides: sides_of_plan,
+                design: CaseDesign::default(),
             });
             scripts.extend(sides);
         }

@@ -49,6 +49,63 @@ pub struct CasePlan {
     pub case: Name,
     /// What is compared.
     pub sides: Vec<Side>,
+    /// What is particular about measuring it.
+    #[serde(default)]
+    pub design: CaseDesign,
+}
+
+/// What is particular about measuring a case; the ordinary case follows the design of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseDesign {
+    /// When to look, where that differs from the run's own looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LookPlan>,
+    /// The log-ratio beyond which a change matters. Where it is given, a look ends the case once every comparison is
+    /// known to be beyond it or not, however wide the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// What it is measured for.
+    #[serde(default)]
+    pub stage: Stage,
+}
+
+/// What a case is measured for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// To be judged.
+    #[default]
+    First,
+    /// To confirm, by fresh launches, what the first ones flagged.
+    Confirmation,
+}
+
+impl Stage {
+    /// Number of the first launch. Those of a confirmation are numbered apart, so that their inputs and orders are fresh,
+    /// too.
+    pub fn first_launch(self) -> u32 {
+        match self {
+            Self::First => 0,
+            // More than a run may be asked for.
+            Self::Confirmation => 1_000,
+        }
+    }
+
+    /// Whether it is the first.
+    pub fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+}
+
+/// Which build of the code a side comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The code that is judged.
+    #[default]
+    Head,
+    /// The code that it is judged against.
+    Base,
 }
 
 /// One side of a comparison: a benchmark on a worker.
@@ -56,6 +113,9 @@ pub struct CasePlan {
 pub struct Side {
     /// The benchmark.
     pub benchmark: BenchmarkId,
+    /// The build that it comes from.
+    #[serde(default)]
+    pub origin: Origin,
     /// The worker that runs it, by its number in the run.
     pub worker: usize,
     /// The side that it is compared with, among the sides of the case.
@@ -84,6 +144,11 @@ impl CasePlan {
 pub const NO_BUDGET: Duration = Duration::from_hours(24);
 
 impl Plan {
+    /// How a case is measured.
+    pub fn design_of(&self, case: &CasePlan) -> Design {
+        Design { looks: case.design.looks.unwrap_or(self.design.looks), ..self.design }
+    }
+
     /// Benchmarks that are going to be measured.
     pub fn measured(&self) -> usize {
         self.cases.iter().flat_map(|c| &c.sides).filter(|s| s.skip.is_none()).count()

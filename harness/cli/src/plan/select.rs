@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher};
-use perfharness_contract::{CaseDef, Effort, VariantDef, WorkloadDef};
+use perfharness_contract::{BenchmarkId, CaseDef, Effort, VariantDef, WorkloadDef};
 
-use super::{CasePlan, Catalog, Side};
+use super::{CaseDesign, CasePlan, Catalog, Origin, Side};
 
 /// A pattern over benchmark ids: `all`, or one to three globs `workload/case/variant`; missing parts match anything.
 #[derive(Clone, Debug)]
@@ -71,6 +71,18 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
+    /// Whether it matches a benchmark's id.
+    pub fn matches_id(&self, id: &BenchmarkId) -> bool {
+        let parts = [&id.workload, &id.case, &id.variant];
+        self.parts.iter().zip(parts).all(|(glob, name)| glob.is_match(name.as_str()))
+    }
+
+    /// Whether a run of this effort measures a benchmark that belongs to these efforts.
+    pub fn selects(&self, id: &BenchmarkId, efforts: &[Effort], effort: Effort) -> bool {
+        let named = self.literal_case || self.literal_variant;
+        self.matches_id(id) && (named || efforts.contains(&effort))
+    }
+
     fn matches_case(&self, workload: &WorkloadDef, case: &CaseDef, effort: Option<Effort>) -> bool {
         let selected = self.literal_case || effort.is_none_or(|effort| case.efforts.contains(&effort));
         selected && self.parts[0].is_match(workload.id.as_str()) && self.parts[1].is_match(case.id.as_str())
@@ -141,6 +153,7 @@ pub fn select(catalog: &Catalog, patterns: &[Pattern], effort: Effort) -> Result
                     let reference = workload.reference_of(variant);
                     Side {
                         benchmark: workload.benchmark_id(&case.id, &variant.id),
+                        origin: Origin::Head,
                         worker: entry.worker,
                         reference: reference.and_then(|r| variants.iter().position(|v| v.id == *r)),
                         skip: special.skip,
@@ -155,6 +168,7 @@ pub fn select(catalog: &Catalog, patterns: &[Pattern], effort: Effort) -> Result
                     version: workload.version,
                     case: case.id.clone(),
                     sides,
+                    design: CaseDesign::default(),
                 });
             }
         }

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
-    CaseDef, MetricDef, MetricKind, Number, OutcomeKind, Scope, WorkloadDef, standard,
+    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, standard,
 };
 use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
 
 use super::types::{
-    BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, FORMAT_VERSION, LaunchRecord, MetricRecord,
-    RunInfo, RunRecord, SampleRecord, SamplesRef, TimeUse, WarmUpRecord, WorkerRecord,
+    BaseRecord, BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, ConfirmationRecord,
+    FORMAT_VERSION, LaunchRecord, MetricRecord, RunInfo, RunRecord, SampleRecord, SamplesRef, SelectedRecord,
+    TimeUse, WarmUpRecord, WorkerRecord,
 };
 use super::{Environment, Machine, SourceState, environment};
 use crate::compare::judge_claims;
 use crate::measure::{
     CaseEnd, CaseState, CheckStage, LaunchTiming, Outcome, RunState, SampleEvent, SideState,
 };
-use crate::plan::{CasePlan, Catalog, Plan, Side};
+use crate::plan::{CasePlan, Catalog, Origin, Plan, Side, Stage, WorkerState};
 
 /// What a record says beside what was measured.
 #[derive(Clone, Debug)]
@@ -28,17 +29,44 @@ pub struct RunFacts {
     pub source: SourceState,
     /// The machine.
     pub machine: Machine,
+    /// What it was measured against.
+    pub base: Option<BaseFacts>,
     /// The raw samples, once written.
     pub samples: Option<SamplesRef>,
+}
+
+/// What a run was measured against, beside what was measured of it.
+#[derive(Clone, Debug)]
+pub struct BaseFacts {
+    /// The source code.
+    pub source: SourceState,
+    /// What its workers can do; numbered behind those of the catalog in the plan.
+    pub catalog: Catalog,
+    /// Whether its workers are those of the code that is measured.
+    pub identical: bool,
+    /// What it has of what was asked for.
+    pub selected: Vec<SelectedRecord>,
+}
+
+/// What was measured for one purpose.
+#[derive(Default)]
+struct Measured {
+    cases: Vec<CaseRecord>,
+    head: Vec<BenchmarkRecord>,
+    base: Vec<BenchmarkRecord>,
+    /// Variants against their references.
+    variants: Vec<ComparisonRecord>,
+    /// Head against base.
+    versions: Vec<ComparisonRecord>,
 }
 
 /// Makes the record.
 pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = environment::harness_facts();
     let mut environments: Vec<Environment> = Vec::new();
-    let mut cases = Vec::new();
-    let mut benchmarks = Vec::new();
-    let mut comparisons = Vec::new();
+    let (mut first, mut confirmation) = (Measured::default(), Measured::default());
+    let base_workers = facts.base.as_ref().map(|base| base.catalog.workers.as_slice()).unwrap_or_default();
+    let workers: Vec<&WorkerState> = catalog.workers.iter().chain(base_workers).collect();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
         let Some(definition) = catalog.definition(case_plan.workload.as_str()) else { continue };
         let of_sides: Vec<Option<usize>> = case_plan
@@ -47,7 +75,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
             .zip(&case.sides)
             .map(|(side, state)| {
                 let hello = state.hello.as_ref()?;
-                let digest = catalog.workers.get(side.worker).and_then(|w| w.digest.as_ref());
+                let digest = workers.get(side.worker).and_then(|w| w.digest.as_ref());
                 let environment = Environment::new(side.worker, digest, hello, &threads);
                 let known = environments.iter().position(|e| e.is_like(&environment));
                 Some(known.unwrap_or_else(|| {
@@ -56,37 +84,68 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
                 }))
             })
             .collect();
+        let measured = match case_plan.design.stage {
+            Stage::First => &mut first,
+            Stage::Confirmation => &mut confirmation,
+        };
         for (number, side) in case_plan.sides.iter().enumerate() {
-            benchmarks.push(benchmark(plan, definition, case_plan, side, case, number, of_sides[number]));
+            let record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            match side.origin {
+                Origin::Head => measured.head.push(record),
+                Origin::Base => measured.base.push(record),
+            }
         }
-        comparisons.extend(case_comparisons(plan, case_plan, case));
-        cases.push(case_record(case_plan, case, &of_sides));
+        for (reference, comparison) in case_comparisons(plan, definition, case_plan, case) {
+            match case_plan.sides[reference].origin {
+                Origin::Head => measured.variants.push(comparison),
+                Origin::Base => measured.versions.push(comparison),
+            }
+        }
+        measured.cases.push(case_record(case_plan, case, &of_sides));
     }
-    let measured: Vec<WorkloadDef> = catalog
+    let workloads: Vec<WorkloadDef> = catalog
         .entries
         .iter()
         .map(|entry| &entry.definition)
         .filter(|d| plan.cases.iter().any(|c| c.workload == d.id))
         .cloned()
         .collect();
-    let claims = judge_claims(&facts.machine, &measured, &cases, &benchmarks, &comparisons);
-    let workers =
-        catalog.workers.iter().map(|w| WorkerRecord::new(&w.command, w.digest.clone(), w.outcome.clone()));
+    let claims = judge_claims(&facts.machine, &workloads, &first.cases, &first.head, &first.variants);
+    let base = facts.base.map(|base| BaseRecord {
+        source: base.source,
+        workers: worker_records(&base.catalog),
+        identical: base.identical,
+        selected: base.selected,
+        benchmarks: first.base,
+        comparisons: first.versions,
+    });
+    let confirmation = (!confirmation.cases.is_empty()).then_some(ConfirmationRecord {
+        cases: confirmation.cases,
+        benchmarks: confirmation.head,
+        comparisons: confirmation.versions,
+    });
     RunRecord {
         format: FORMAT_VERSION,
         run: RunInfo { time: time_use(state), ..facts.run },
         source: facts.source,
         machine: facts.machine,
         environments,
-        workers: workers.collect(),
-        workloads: measured,
+        workers: worker_records(catalog),
+        workloads,
         metrics: standard::harness_metrics(),
-        cases,
-        benchmarks,
-        comparisons,
+        cases: first.cases,
+        benchmarks: first.head,
+        comparisons: first.variants,
         claims,
+        base,
+        confirmation,
         samples: facts.samples,
     }
+}
+
+fn worker_records(catalog: &Catalog) -> Vec<WorkerRecord> {
+    let record = |w: &WorkerState| WorkerRecord::new(&w.command, w.digest.clone(), w.outcome.clone());
+    catalog.workers.iter().map(record).collect()
 }
 
 fn time_use(state: &RunState) -> TimeUse {
@@ -113,12 +172,15 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
         launch: row.launch,
         unix_ms: row.unix_ms,
         load_average: row.load_average,
+        anchor_ns: row.anchor_ns,
         environments: used.clone(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
     };
+    let is_against_base = case_plan.sides.iter().any(|side| side.origin == Origin::Base);
     CaseRecord {
         workload: case_plan.workload.clone(),
         case: case_plan.case.clone(),
+        variant: is_against_base.then(|| case_plan.sides[0].benchmark.variant.clone()),
         pairing: case.pairing,
         end: case.end.clone(),
         seconds: case.spent_ns() as f64 / 1e9,
@@ -155,7 +217,7 @@ fn benchmark(
     let variant = definition.variants.iter().find(|v| v.id == side.benchmark.variant);
     let case_def = definition.cases.iter().find(|c| c.id == case_plan.case);
     let metrics = match outcome.kind {
-        OutcomeKind::Ok => metrics(plan, definition, case_def, case, number),
+        OutcomeKind::Ok => metrics(confidence(plan, case_plan, case), definition, case_def, case, number),
         _ => BTreeMap::new(),
     };
     BenchmarkRecord {
@@ -175,9 +237,9 @@ fn benchmark(
 
 /// The confidence that the look at which the case ended may spend; the same that it was stopped by, whatever launches a
 /// single comparison lost since.
-fn confidence(plan: &Plan, case: &CaseState) -> f64 {
+fn confidence(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> f64 {
     let launches = case.end.as_ref().and_then(CaseEnd::launches);
-    plan.design.confidence_at(launches.unwrap_or_else(|| case.launches_with_blocks()))
+    plan.design_of(case_plan).confidence_at(launches.unwrap_or_else(|| case.launches_with_blocks()))
 }
 
 fn warm_up(state: &SideState) -> Option<WarmUpRecord> {
@@ -226,7 +288,7 @@ fn check(state: &SideState) -> Option<CheckRecord> {
 }
 
 fn metrics(
-    plan: &Plan,
+    confidence: f64,
     definition: &WorkloadDef,
     case_def: Option<&CaseDef>,
     case: &CaseState,
@@ -235,8 +297,8 @@ fn metrics(
     let mut metrics = BTreeMap::new();
     for metric in standard::harness_metrics() {
         let record = match metric.id.as_str() {
-            standard::WALL_TIME => timed(plan, case, side, &metric, |s| Some(s.iteration_ns())),
-            standard::CPU_TIME => timed(plan, case, side, &metric, SampleEvent::iteration_cpu_ns),
+            standard::WALL_TIME => timed(confidence, case, side, &metric, |s| Some(s.iteration_ns())),
+            standard::CPU_TIME => timed(confidence, case, side, &metric, SampleEvent::iteration_cpu_ns),
             _ => peak_rss(&case.sides[side], &metric),
         };
         metrics.insert(metric.id.to_string(), record);
@@ -279,14 +341,13 @@ fn absent(metric: &MetricDef, why: &str) -> MetricRecord {
 }
 
 fn timed(
-    plan: &Plan,
+    confidence: f64,
     case: &CaseState,
     side: usize,
     metric: &MetricDef,
     figure: impl Fn(&SampleEvent) -> Option<f64>,
 ) -> MetricRecord {
     let levels = case.levels(side, figure);
-    let confidence = confidence(plan, case);
     let Ok(found) = level(&levels, confidence) else {
         return absent(metric, "the worker does not report it");
     };
@@ -356,25 +417,48 @@ fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
     values(metric, kind, median(&all).unwrap_or(first), &all, demoted)
 }
 
-fn case_comparisons(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> Vec<ComparisonRecord> {
+/// What is compared in a case, each with the number of its reference. Wall time comes from timed samples; times that
+/// meters report give one log-ratio for each launch.
+fn case_comparisons(
+    plan: &Plan,
+    definition: &WorkloadDef,
+    case_plan: &CasePlan,
+    case: &CaseState,
+) -> Vec<(usize, ComparisonRecord)> {
     // A side that failed has no time, whatever was measured of it before.
-    let measured = |side: &usize| {
-        case.sides[*side].outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Ok)
-    };
-    let comparison = |(candidate, reference): (usize, usize)| {
-        let paired: Paired = case.paired(candidate, reference);
-        let launches = launch_values(&paired).ok()?;
-        let confidence = confidence(plan, case);
-        let estimate = estimate(&paired, confidence).ok()?;
+    let measured =
+        |side: usize| case.sides[side].outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Ok);
+    let confidence = confidence(plan, case_plan, case);
+    let comparison = |metric: &Name, (candidate, reference): (usize, usize), paired: &Paired| {
+        let launches = launch_values(paired).ok()?;
+        let found = estimate(paired, confidence).ok()?;
         let detection = Detection::new(0.0, (1.0 - confidence) / 2.0);
-        Some(ComparisonRecord {
+        let is_wall = metric.as_str() == standard::WALL_TIME;
+        let if_kept = is_wall.then(|| case.paired_if_kept(candidate, reference)).flatten();
+        let record = ComparisonRecord {
             candidate: case_plan.sides[candidate].benchmark.clone(),
             reference: case_plan.sides[reference].benchmark.clone(),
-            metric: standard::harness_metrics().remove(0).id,
-            smallest_detectable: estimate.sd.and_then(|sd| detection.mde(sd, launches.len())),
-            estimate,
+            metric: metric.clone(),
+            smallest_detectable: found.sd.and_then(|sd| detection.mde(sd, launches.len())),
+            if_kept: if_kept.and_then(|paired| estimate(&paired, confidence).ok()),
+            estimate: found,
             launches,
-        })
+        };
+        Some((reference, record))
     };
-    case_plan.comparisons().filter(|(c, r)| measured(c) && measured(r)).filter_map(comparison).collect()
+    let wall = standard::harness_metrics().remove(0).id;
+    let is_metered_time = |m: &&MetricDef| m.kind == MetricKind::Time && m.scope == Scope::Iteration;
+    let metered: Vec<&Name> = definition.metrics.iter().filter(is_metered_time).map(|m| &m.id).collect();
+    let pairs: Vec<(usize, usize)> =
+        case_plan.comparisons().filter(|(c, r)| measured(*c) && measured(*r)).collect();
+    let mut comparisons = Vec::new();
+    for &(candidate, reference) in &pairs {
+        let pair = (candidate, reference);
+        comparisons.extend(comparison(&wall, pair, &case.paired(candidate, reference)));
+        for metric in &metered {
+            let paired = case.paired_metered(candidate, reference, metric.as_str());
+            comparisons.extend(comparison(metric, pair, &paired));
+        }
+    }
+    comparisons
 }

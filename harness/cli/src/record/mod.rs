@@ -13,7 +13,7 @@ pub mod schema;
 mod source;
 mod types;
 
-pub use build::{RunFacts, build};
+pub use build::{BaseFacts, RunFacts, build};
 pub use environment::{Environment, harness_facts};
 pub use machine::Machine;
 pub use source::SourceState;

@@ -47,8 +47,53 @@ pub struct RunRecord {
     pub comparisons: Vec<ComparisonRecord>,
     /// Statements of source documents against what was measured.
     pub claims: Vec<ClaimRecord>,
+    /// The code that this was measured against in the same rounds, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<BaseRecord>,
+    /// What was measured anew to confirm what the first launches flagged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<ConfirmationRecord>,
     /// The raw samples, beside this file.
     pub samples: Option<SamplesRef>,
+}
+
+/// The code that a run was measured against, sample by sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BaseRecord {
+    /// The source code.
+    pub source: SourceState,
+    /// Its workers, with their digests.
+    pub workers: Vec<WorkerRecord>,
+    /// Whether its workers are byte for byte those of the code that was measured, so that nothing had to be measured.
+    pub identical: bool,
+    /// What it has of what was asked for.
+    pub selected: Vec<SelectedRecord>,
+    /// Its benchmarks, as far as both sides have them.
+    pub benchmarks: Vec<BenchmarkRecord>,
+    /// The measured code against it; candidate and reference have the same id.
+    pub comparisons: Vec<ComparisonRecord>,
+}
+
+/// A benchmark that the base has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SelectedRecord {
+    /// Its id.
+    pub id: BenchmarkId,
+    /// Version of its definition.
+    pub definition: u32,
+    /// Digest of what stays the same when it only gets another id.
+    pub identity: Digest,
+}
+
+/// Fresh launches of what was flagged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfirmationRecord {
+    /// The cases.
+    pub cases: Vec<CaseRecord>,
+    /// The benchmarks of the measured code.
+    pub benchmarks: Vec<BenchmarkRecord>,
+    /// The measured code against its base, where there is one.
+    pub comparisons: Vec<ComparisonRecord>,
 }
 
 /// The run itself.
@@ -64,6 +109,9 @@ pub struct RunInfo {
     pub harness: String,
     /// The command line, without the program.
     pub arguments: Vec<String>,
+    /// What was asked for. Empty in records of versions that did not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
     /// Seed of every input and order.
     pub seed: u64,
     /// The effort.
@@ -149,6 +197,9 @@ pub struct CaseRecord {
     pub workload: Name,
     /// The case.
     pub case: Name,
+    /// The variant, where each was measured by itself, against its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Name>,
     /// Which sides were alive together; absent where it was not begun.
     pub pairing: Option<Pairing>,
     /// What ended it; absent where it was cut off.
@@ -172,6 +223,9 @@ pub struct LaunchRecord {
     pub unix_ms: u64,
     /// Load average of the last minute when it began.
     pub load_average: Option<f64>,
+    /// Time in ns of a fixed piece of work when it began; tells the speed of the machine at that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor_ns: Option<f64>,
     /// Positions of the conditions that its workers ran under.
     pub environments: Vec<usize>,
     /// How long it took, in s; absent where it was cut off.
@@ -296,10 +350,20 @@ pub struct ComparisonRecord {
     pub metric: Name,
     /// Effect and interval, as log-ratio candidate / reference.
     pub estimate: Estimate,
+    /// The estimate with the blocks that were dropped, where some were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_kept: Option<Estimate>,
     /// One log-ratio for each launch.
     pub launches: Vec<f64>,
     /// The smallest effect, as a log-ratio, that this many launches of this spread find in nine of ten runs.
     pub smallest_detectable: Option<f64>,
+}
+
+impl RunRecord {
+    /// The comparison of a variant with another of its case, where both were measured.
+    pub fn comparison(&self, candidate: &BenchmarkId, metric: &str) -> Option<&ComparisonRecord> {
+        self.comparisons.iter().find(|c| c.candidate == *candidate && c.metric.as_str() == metric)
+    }
 }
 
 impl ComparisonRecord {

@@ -221,7 +221,7 @@ fn time_with_interval(metric: Option<&MetricRecord>) -> String {
 }
 
 fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> String {
-    if let Some(comparison) = record.comparisons.iter().find(|c| c.candidate == benchmark.id) {
+    if let Some(comparison) = record.comparison(&benchmark.id, standard::WALL_TIME) {
         let (factor, interval) = comparison.speed_up();
         let over = &comparison.reference.variant;
         return match interval {
@@ -461,6 +461,7 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     let open = record
         .comparisons
         .iter()
+        .filter(|c| c.metric.as_str() == standard::WALL_TIME)
         .filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
     let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
     if !open.is_empty() {

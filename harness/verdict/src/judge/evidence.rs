@@ -10,6 +10,11 @@ use crate::{Estimate, Interval};
 pub enum Evidence {
     /// No figures were compared.
     None,
+    /// Nothing had to be measured: both programs are the same.
+    Identical {
+        /// The digest that both have.
+        digest: String,
+    },
     /// Two figures without noise.
     Exact {
         /// The figure of the baseline.
@@ -119,7 +124,7 @@ impl Evidence {
         match self {
             Self::TimePaired(evidence) => evidence.p_value,
             Self::TimeUnpaired(evidence) => evidence.p_value,
-            Self::None | Self::Exact { .. } | Self::Size { .. } => None,
+            Self::None | Self::Identical { .. } | Self::Exact { .. } | Self::Size { .. } => None,
         }
     }
 
@@ -128,7 +133,7 @@ impl Evidence {
         match self {
             Self::TimePaired(evidence) => Some(evidence.estimate.theta),
             Self::TimeUnpaired(evidence) => Some(evidence.effect),
-            Self::None | Self::Exact { .. } | Self::Size { .. } => None,
+            Self::None | Self::Identical { .. } | Self::Exact { .. } | Self::Size { .. } => None,
         }
     }
 }

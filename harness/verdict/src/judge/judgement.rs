@@ -92,6 +92,15 @@ pub enum Reason {
     },
     /// It is not expected: nothing was accepted for it yet.
     New,
+    /// It is defined in another way than what it would be compared with, so that figures of both mean different things.
+    Redefined {
+        /// The definition of the baseline.
+        from: u32,
+        /// The definition now.
+        to: u32,
+    },
+    /// The program is byte for byte that of the baseline, so that nothing can differ.
+    Identical,
 }
 
 /// Why a judgement is shown but cannot fail the gate.
@@ -117,6 +126,11 @@ pub enum Advisory {
     Exhibit,
     /// Another metric of the benchmark is the one that counts; this one helps to explain it.
     Diagnosis,
+    /// Somebody accepted it, up to a bound that holds.
+    Acknowledged {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A verdict with everything that it rests on.
@@ -140,6 +154,21 @@ pub struct Judgement {
 impl Judgement {
     pub(crate) fn new(verdict: Verdict, reason: Reason, evidence: Evidence) -> Self {
         Self { verdict, reason, evidence, advisory: Vec::new(), confirmation: None }
+    }
+
+    /// The judgement of a program that is byte for byte that of the baseline: unchanged.
+    pub fn identical(digest: impl Into<String>) -> Self {
+        Self::new(Verdict::Unchanged, Reason::Identical, Evidence::Identical { digest: digest.into() })
+    }
+
+    /// The judgement of something that is defined in another way than before: there is no baseline for it yet.
+    pub fn redefined(from: u32, to: u32) -> Self {
+        Self::new(Verdict::NoBaseline, Reason::Redefined { from, to }, Evidence::None)
+    }
+
+    /// The judgement of something that has nothing to be compared with, for this reason.
+    pub fn no_baseline(why: impl Into<String>) -> Self {
+        Self::new(Verdict::NoBaseline, Reason::Unusable { why: why.into() }, Evidence::None)
     }
 
     /// The judgement of figures that cannot be judged, such as samples without an estimate: inconclusive.

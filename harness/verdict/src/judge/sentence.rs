@@ -18,7 +18,7 @@ pub struct Wording<'a> {
 /// before it, so that it is negative where the change might be the other way.
 pub fn sentence(judgement: &Judgement, wording: &Wording<'_>) -> String {
     let mut parts = match &judgement.evidence {
-        Evidence::None => vec![because(judgement)],
+        Evidence::None | Evidence::Identical { .. } => vec![because(judgement)],
         Evidence::Exact { baseline, candidate, slack } => exact(*baseline, *candidate, *slack, wording),
         Evidence::Size { baseline, candidate, relative, floor, demoted } => {
             let mut parts = vec![
@@ -143,6 +143,12 @@ fn because(judgement: &Judgement) -> String {
         Reason::NoSamples => "the baseline has it, and there is no sample of it".into(),
         Reason::Failed { why } => format!("failed: {why}"),
         Reason::New => "new: the baseline does not have it yet".into(),
+        Reason::Redefined { from, to } => {
+            format!(
+                "defined anew (version {to}, the baseline has {from}), so that there is nothing to compare with"
+            )
+        }
+        Reason::Identical => "the program is byte for byte the same, so that nothing can differ".into(),
     }
 }
 
@@ -157,6 +163,7 @@ fn advice(advisory: &Advisory) -> String {
         Advisory::OtherMachineClass => "the baseline is of another machine class".into(),
         Advisory::Exhibit => "it is kept slow on purpose".into(),
         Advisory::Diagnosis => "another metric counts".into(),
+        Advisory::Acknowledged { reason } => format!("acknowledged: {reason}"),
     }
 }
 

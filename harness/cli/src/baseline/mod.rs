@@ -1,0 +1,163 @@
+//! Accepted figures: what later measurements of a machine class are held against, and what they must contain.
+//!
+//! A baseline is made of several run records ([`accept`]), kept as one file for each machine class ([`file`]), and is a
+//! pure function of records and of the baseline before it.
+
+pub mod accept;
+pub mod difference;
+pub mod file;
+pub mod nearest;
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::{
+    BenchmarkId, Digest, Direction, Effort, MetricDef, MetricKind, OutcomeKind, Portability, Role,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the format of a baseline file. A reader refuses a version that it does not know.
+///
+/// Changes: 1, the first.
+pub const BASELINE_VERSION: u32 = 1;
+
+/// The speed-up of a variant over its reference within a run: it guards the claims, and hardly depends on the day.
+pub const SPEED_UP: &str = "speed-up";
+
+/// The accepted figures of one machine class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// The machine class.
+    pub class: String,
+    /// What the machine of the latest acceptance was.
+    pub facts: BTreeMap<String, String>,
+    /// What figures depend on beside the code and the machine.
+    pub conditions: Conditions,
+    /// What was accepted when and why, oldest first.
+    pub acceptances: Vec<Acceptance>,
+    /// The benchmarks, sorted by id.
+    pub benchmarks: Vec<Entry>,
+}
+
+/// What a user chose that figures depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conditions {
+    /// Seed of every input.
+    pub seed: u64,
+    /// The GPU that was asked for.
+    pub device: String,
+    /// What was set for the workloads.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// One time that somebody accepted figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Acceptance {
+    /// Its number, from 1.
+    pub number: u32,
+    /// When, RFC 3339, UTC.
+    pub when: String,
+    /// Why.
+    pub reason: String,
+    /// The commit that was measured; absent outside of a repository.
+    pub commit: Option<String>,
+    /// Whether tracked files differed from the commit.
+    pub dirty: bool,
+    /// The runs.
+    pub runs: Vec<String>,
+    /// Name and version of the harness.
+    pub harness: String,
+}
+
+/// What is accepted of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its id.
+    pub id: BenchmarkId,
+    /// Number of the acceptance.
+    pub accepted: u32,
+    /// Version of its definition.
+    pub definition: u32,
+    /// Digest of what stays the same when it only gets another id.
+    pub identity: Digest,
+    /// The efforts that measure it.
+    pub efforts: Vec<Effort>,
+    /// What the variant stands for.
+    pub role: Role,
+    /// The outcome that counts as success.
+    pub expected: OutcomeKind,
+    /// The smallest effect that paired rounds of it show on this machine class, as a log-ratio, where calibrated.
+    pub calibrated: Option<f64>,
+    /// Metric id to its figures.
+    pub metrics: BTreeMap<String, Figures>,
+    /// What was accepted before.
+    pub before: Option<Before>,
+}
+
+/// Accepted figures of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Figures {
+    /// The unit.
+    pub unit: String,
+    /// How it is defined to be compared.
+    pub kind: MetricKind,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Where it may be compared.
+    pub portability: Portability,
+    /// A work counter.
+    pub work: bool,
+    /// Version of the way it is metered.
+    pub version: u32,
+    /// One value for each run.
+    pub values: Vec<f64>,
+    /// Least and largest value of any launch, where they differ.
+    pub range: Option<[f64; 2]>,
+    /// For times: what the anchor took in each run, in ns; empty where it was not timed.
+    pub anchors: Vec<f64>,
+}
+
+/// What was accepted of a benchmark before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Before {
+    /// Number of the acceptance.
+    pub accepted: u32,
+    /// Metric id to its middle value.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+impl Baseline {
+    /// What is accepted of a benchmark.
+    pub fn entry(&self, id: &BenchmarkId) -> Option<&Entry> {
+        self.benchmarks.binary_search_by(|entry| entry.id.cmp(id)).ok().map(|at| &self.benchmarks[at])
+    }
+
+    /// When an entry was accepted.
+    pub fn acceptance(&self, entry: &Entry) -> Option<&Acceptance> {
+        self.acceptances.iter().find(|acceptance| acceptance.number == entry.accepted)
+    }
+}
+
+impl Figures {
+    /// The middle value of the runs.
+    pub fn middle(&self) -> Option<f64> {
+        perfharness_verdict::median(&self.values)
+    }
+
+    /// Least and largest value that any launch of any run had.
+    pub fn extremes(&self) -> Option<[f64; 2]> {
+        let fold = |init: f64, pick: fn(f64, f64) -> f64| self.values.iter().copied().fold(init, pick);
+        let own = [fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max)];
+        self.range.or_else(|| (!self.values.is_empty()).then_some(own))
+    }
+
+    /// Whether a metric is still metered in the same way.
+    pub fn is_of(&self, metric: &MetricDef) -> bool {
+        self.version == metric.version && self.unit == metric.unit && self.kind == metric.kind
+    }
+}
