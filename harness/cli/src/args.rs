@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
 
+use crate::render::GateFormat;
+
 /// Measure hot paths, check that their variants agree, and see what they cost.
 #[derive(Debug, Parser)]
 #[command(name = "perfharness", version, propagate_version = true, after_help = EXIT_CODES)]
@@ -20,6 +22,10 @@ pub struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 the harness failed, 2 usage, 3 regressed, 4 undecided, 5 a benchmark failed, 130 interrupted.";
+
+const GATE_EXIT_CODES: &str = "\
+Exit codes: 0 no regression, shown at the stated thresholds; 1 the harness itself failed; 2 usage; 3 regressed; 4 undecided,
+or nothing to compare; 5 a benchmark failed or is gone; 130 interrupted. The first of 2, 1, 5, 3, 4 that applies.";
 
 const DOCTOR_EXIT_CODES: &str = "\
 Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
@@ -58,6 +64,17 @@ pub enum Command {
     List(ListOpts),
     /// Show the result of a record
     Show(ShowOpts),
+    /// Judge whether the code here got slower, heavier or wrong
+    #[command(after_help = GATE_EXIT_CODES)]
+    Gate(GateOpts),
+    /// Judge one record against another
+    #[command(after_help = GATE_EXIT_CODES)]
+    Compare(CompareOpts),
+    /// Accept figures, and look at what is accepted
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Find out what this machine can tell: measure benchmarks against themselves
+    Calibrate(CalibrateOpts),
     /// Say what this machine can measure, and what to do about the rest
     #[command(after_help = DOCTOR_EXIT_CODES)]
     Doctor(DoctorOpts),
@@ -68,8 +85,12 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the JSON Schema of run.json
-    Schema,
+    /// Print the JSON Schema of run.json, or of what a gate writes
+    Schema {
+        /// Of which file.
+        #[arg(default_value = "run")]
+        of: SchemaOf,
+    },
     /// Serve the built-in workloads on stdin and stdout
     #[command(hide = true)]
     Worker,
@@ -80,6 +101,15 @@ pub enum Command {
         #[command(subcommand)]
         question: Question,
     },
+}
+
+/// A file that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// run.json
+    Run,
+    /// The JSON of a gate
+    Gate,
 }
 
 /// A question to drivers.
@@ -110,13 +140,10 @@ pub struct WorkerOpts {
     pub timeout: Duration,
 }
 
-/// Flags of `run`.
+/// What is measured, and for how long.
 #[derive(Debug, Clone, Args)]
-pub struct RunOpts {
-    /// What to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
-    #[arg(value_name = "PATTERN")]
-    pub patterns: Vec<String>,
-    /// Which cases, and how many launches [default: quick]
+pub struct MeasureOpts {
+    /// Which cases, and how many launches [default: quick; for gate and calibrate: standard]
     #[arg(long)]
     pub effort: Option<EffortArg>,
     /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
@@ -141,6 +168,17 @@ pub struct RunOpts {
     /// Workers.
     #[command(flatten)]
     pub worker: WorkerOpts,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunOpts {
+    /// What to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// What is measured.
+    #[command(flatten)]
+    pub measure: MeasureOpts,
     /// Where to write the record [default: reports/COMMIT/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -153,6 +191,166 @@ pub struct RunOpts {
     /// Go on with the run that was cut off
     #[arg(long)]
     pub resume: bool,
+}
+
+/// Where accepted figures are.
+#[derive(Debug, Clone, Args)]
+pub struct BaselineFolder {
+    /// Folder of the accepted figures
+    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    pub baselines: PathBuf,
+}
+
+/// Flags of `gate`.
+#[derive(Debug, Clone, Args)]
+pub struct GateOpts {
+    /// What to measure [default: all], or a run.json to judge as it is
+    #[arg(value_name = "PATTERN | RUN.json")]
+    pub what: Vec<String>,
+    /// Build this commit's merge base and the code here, and measure both in the same rounds
+    #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
+    pub base: Option<String>,
+    /// Measure against this worker, which is built already, in the same rounds
+    #[arg(long, value_name = "COMMAND")]
+    pub base_worker: Option<String>,
+    /// With --base: take policy and accepted figures from here, not from the base; for whoever may accept a regression
+    #[arg(long, requires = "base")]
+    pub trust_head: bool,
+    /// What is measured.
+    #[command(flatten)]
+    pub measure: MeasureOpts,
+    /// Where to write the record [default: reports/COMMIT/gate/run.json]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
+    /// How to show what was found.
+    #[command(flatten)]
+    pub show: ShowGateOpts,
+}
+
+/// How to show what a gate found, and what fails it.
+#[derive(Debug, Clone, Args)]
+pub struct ShowGateOpts {
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: GateFormat,
+    /// Also write Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Also write JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Also write JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub json_report: Option<PathBuf>,
+    /// What ends with an exit code other than 0; a comparison of nothing always does
+    #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "regressed,failed,undecided")]
+    pub fail_on: Vec<FailOn>,
+}
+
+/// What fails a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A regression
+    Regressed,
+    /// A benchmark that failed, or is gone
+    Failed,
+    /// A row that stayed open
+    Undecided,
+}
+
+/// Flags of `compare`.
+#[derive(Debug, Clone, Args)]
+pub struct CompareOpts {
+    /// The record to compare with
+    #[arg(value_name = "A.json")]
+    pub before: PathBuf,
+    /// The record that is judged
+    #[arg(value_name = "B.json")]
+    pub after: PathBuf,
+    /// How to show what was found.
+    #[command(flatten)]
+    pub show: ShowGateOpts,
+}
+
+/// Flags of `calibrate`.
+#[derive(Debug, Clone, Args)]
+pub struct CalibrateOpts {
+    /// What to measure against itself [default: all]
+    #[arg(value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// What is measured.
+    #[command(flatten)]
+    pub measure: MeasureOpts,
+    /// Where to write the record [default: reports/COMMIT/calibration/run.json]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with accepted figures.
+#[derive(Debug, Clone, Subcommand)]
+pub enum BaselineCommand {
+    /// Accept the figures of runs, or measure some and accept those
+    Accept(AcceptOpts),
+    /// Show what is accepted
+    Show(BaselineFileOpts),
+    /// Show what differs between the files here and those of a commit
+    Diff(BaselineDiffOpts),
+    /// Check that every file is whole
+    Check(BaselineFileOpts),
+}
+
+/// Flags of `baseline accept`.
+#[derive(Debug, Clone, Args)]
+pub struct AcceptOpts {
+    /// Records to accept
+    #[arg(value_name = "RUN.json", required_unless_present = "runs", conflicts_with = "runs")]
+    pub records: Vec<PathBuf>,
+    /// Measure so often and accept that
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: Option<u32>,
+    /// Accept these benchmarks only; the others stay as they are (can be given again)
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
+    /// Why these figures are right; kept with them
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub reason: String,
+    /// What is measured, with --runs.
+    #[command(flatten)]
+    pub measure: MeasureOpts,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
+}
+
+/// Flags of `baseline show` and `baseline check`.
+#[derive(Debug, Clone, Args)]
+pub struct BaselineFileOpts {
+    /// Machine classes; all of the folder by default
+    #[arg(value_name = "CLASS")]
+    pub classes: Vec<String>,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
+}
+
+/// Flags of `baseline diff`.
+#[derive(Debug, Clone, Args)]
+pub struct BaselineDiffOpts {
+    /// The commit to compare with
+    #[arg(value_name = "REF", default_value = "HEAD")]
+    pub base: String,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
 }
 
 /// Flags of `list`.
@@ -235,6 +433,11 @@ fn setting(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write a name and a value, e.g. images=photos".to_owned()),
     }
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() { Err("say why".into()) } else { Ok(text.to_owned()) }
 }
 
 fn memory_size(text: &str) -> Result<u64, String> {

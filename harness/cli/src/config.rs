@@ -115,21 +115,34 @@ impl Config {
     /// # Errors
     /// When the file cannot be read or is wrong.
     pub fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
-        let found = || {
-            let start = std::env::current_dir().ok()?;
-            start.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
-        };
-        match named.map(Path::to_path_buf).or_else(found) {
+        match Self::find(named) {
             Some(path) => Self::read(&path),
             None => Ok(Self::default()),
         }
     }
 
+    /// The file that [`load`](Self::load) reads.
+    pub fn find(named: Option<&Path>) -> Option<PathBuf> {
+        let found = || {
+            let start = std::env::current_dir().ok()?;
+            start.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
+        };
+        named.map(Path::to_path_buf).or_else(found)
+    }
+
     fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads a configuration from text; its relative paths are seen from the folder of `path`.
+    ///
+    /// # Errors
+    /// When the text is wrong.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self =
-            toml::from_str(&text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
+            toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         for (number, worker) in config.worker.iter_mut().enumerate() {
             let Some(program) = worker.command.first_mut() else {

@@ -2,10 +2,13 @@
 
 use std::process::ExitCode;
 
+use crate::baseline::accept::AcceptError;
+use crate::baseline::file::BaselineError;
 use crate::config::ConfigError;
 use crate::plan::{PatternError, SelectError};
 use crate::record::file::RecordError;
 use crate::record::journal::JournalError;
+use crate::versions::VersionsError;
 
 /// Exit codes of the program. An uninhabited type that holds constants.
 #[derive(Debug)]
@@ -49,6 +52,15 @@ pub enum CommandError {
     /// A journal could not be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// A baseline could not be read or written.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+    /// Figures cannot be accepted.
+    #[error(transparent)]
+    Accept(#[from] AcceptError),
+    /// The code to measure against could not be had.
+    #[error(transparent)]
+    Versions(#[from] VersionsError),
     /// No worker has anything to measure.
     #[error("{0}")]
     Workers(String),
@@ -71,9 +83,16 @@ impl CommandError {
             | Self::Journal(
                 JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
             ) => Exit::USAGE,
+            Self::Baseline(
+                BaselineError::Read { .. } | BaselineError::Damaged { .. } | BaselineError::Version { .. },
+            )
+            | Self::Accept(_) => Exit::USAGE,
+            Self::Versions(error) if error.is_usage() => Exit::USAGE,
             Self::Workers(_) => Exit::BENCHMARK_FAILED,
             Self::Record(RecordError::Write { .. })
             | Self::Journal(JournalError::Io { .. })
+            | Self::Baseline(BaselineError::Write { .. })
+            | Self::Versions(_)
             | Self::Other(_) => Exit::FAILED,
         }
     }

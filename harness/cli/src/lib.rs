@@ -27,3 +27,4 @@ pub mod probe;
 pub mod record;
 pub mod render;
 pub mod request;
+pub mod versions;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::{
-    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, OutcomeKind, Portability,
-    VariantDef, WorkloadDef, standard,
+    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, Portability, VariantDef,
+    WorkloadDef, standard,
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
@@ -181,6 +181,45 @@ pub fn accept(
     Ok(Accepted { baseline, accepted, remarks })
 }
 
+/// The figures of one record as if they were accepted: the launches stand for the runs. What failed has none.
+pub fn of_record(record: &RunRecord) -> Baseline {
+    let entries = record.benchmarks.iter().filter(|b| b.succeeded()).filter_map(|benchmark| {
+        let mut entry = entry(&benchmark.id, 1, &[(record, benchmark)])?;
+        for (metric, figures) in entry.metrics.iter_mut().filter(|(_, f)| f.kind == MetricKind::Time) {
+            let launches: Vec<f64> = benchmark.metrics.get(metric)?.launches.iter().map(|n| n.0).collect();
+            let usable = launches.len() > 1 && launches.iter().all(|v| v.is_finite() && *v > 0.0);
+            if usable {
+                figures.anchors =
+                    figures.anchors.first().map(|a| vec![*a; launches.len()]).unwrap_or_default();
+                figures.values = launches;
+            }
+        }
+        if let (Some(figures), Some(comparison)) =
+            (entry.metrics.get_mut(SPEED_UP), record.comparison(&benchmark.id, standard::WALL_TIME))
+        {
+            figures.values = comparison.launches.iter().map(|theta| (-theta).exp()).collect();
+        }
+        Some(entry)
+    });
+    let mut benchmarks: Vec<Entry> = entries.collect();
+    benchmarks.sort_by(|a, b| a.id.cmp(&b.id));
+    Baseline {
+        class: record.machine.class.clone(),
+        facts: record.machine.facts.clone(),
+        conditions: conditions_of(record),
+        acceptances: vec![Acceptance {
+            number: 1,
+            when: record.run.finished.clone(),
+            reason: "compared".into(),
+            commit: None,
+            dirty: false,
+            runs: vec![record.run.id.clone()],
+            harness: record.run.harness.clone(),
+        }],
+        benchmarks,
+    }
+}
+
 /// What a record's figures depend on.
 pub fn conditions_of(record: &RunRecord) -> Conditions {
     Conditions {
@@ -330,9 +369,4 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         range: None,
         anchors: Vec::new(),
     })
-}
-
-/// Whether an entry is only there to end in a certain way, and has no figures.
-pub fn is_without_figures(entry: &Entry) -> bool {
-    entry.expected != OutcomeKind::Ok
 }

@@ -1,6 +1,11 @@
 //! The subcommands, one file each.
 
+mod asked;
+mod baseline;
+mod calibrate;
+mod compare;
 mod doctor;
+mod gate;
 mod init;
 mod list;
 mod run;
@@ -14,11 +19,11 @@ use std::process::ExitCode;
 use anstream::{AutoStream, ColorChoice};
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::args::{Cli, ColorWhen, Command, GlobalOpts};
+use crate::args::{Cli, ColorWhen, Command, GlobalOpts, SchemaOf};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit, exit_code};
 use crate::probe;
-use crate::record::schema::run_schema;
+use crate::record::schema::{gate_schema, run_schema};
 use crate::render::Layout;
 
 /// Reads the arguments, does what they say, and tells the exit code.
@@ -52,6 +57,10 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
+        Command::Gate(opts) => gate::gate(&opts, &config()?, cli.global.config.as_deref(), terminal),
+        Command::Compare(opts) => compare::compare(&opts, &config()?, terminal),
+        Command::Baseline(command) => baseline::baseline(&command, &config, terminal),
+        Command::Calibrate(opts) => calibrate::calibrate(&opts, &config()?, terminal),
         Command::Doctor(opts) => doctor::doctor(&opts, &config()?, terminal),
         Command::Init => init::init(terminal),
         Command::Completions { shell } => {
@@ -59,7 +68,8 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
             clap_complete::generate(shell, &mut Cli::command(), "perfharness", &mut script);
             terminal.print(&String::from_utf8_lossy(&script))
         }
-        Command::Schema => terminal.print_json(&run_schema()),
+        Command::Schema { of: SchemaOf::Run } => terminal.print_json(&run_schema()),
+        Command::Schema { of: SchemaOf::Gate } => terminal.print_json(&gate_schema()),
         // Handled before, because they need stdout for themselves.
         Command::Worker | Command::Probe { .. } => Ok(Exit::OK),
     }

@@ -1,18 +1,18 @@
 //! `perfharness run`
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, OutcomeKind};
 
+use super::asked::{check_settings, request};
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
-use crate::args::RunOpts;
+use crate::args::{MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::ProcessExecutor;
-use crate::plan::{Catalog, select};
+use crate::plan::select;
 use crate::record::journal::{Journal, JournalHeader, RunLock, replay};
 use crate::record::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
 use crate::render::{render_plan, render_record};
@@ -23,7 +23,11 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let source = SourceState::read();
     let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
     let journal_path = Journal::path_for(&path);
-    let asked = request(opts, config)?;
+    if opts.patterns.is_empty() && !opts.resume {
+        let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
+        return Err(CommandError::Usage(message.into()));
+    }
+    let asked = request(&opts.patterns, &opts.measure, config, Effort::Quick)?;
     let mut lock = None;
     let (request, replayed) = if opts.resume {
         // Before the journal is read: another run may be writing it.
@@ -39,7 +43,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let (seed, device) = (request.seed, &request.device);
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
-    check_settings(opts, &catalog)?;
+    check_settings(&opts.measure, &catalog)?;
     let plan = request.plan(select(&catalog, &patterns, request.effort)?);
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
@@ -59,51 +63,6 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     Ok(exit_code(&record))
 }
 
-/// What arguments and configuration say together.
-fn request(opts: &RunOpts, config: &Config) -> Result<RunRequest, CommandError> {
-    if opts.patterns.is_empty() && !opts.resume {
-        let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
-        return Err(CommandError::Usage(message.into()));
-    }
-    let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
-    Ok(RunRequest {
-        patterns: opts.patterns.clone(),
-        effort: opts.effort.map(Effort::from).or(config.run.effort).unwrap_or(Effort::Quick),
-        time_budget: opts.time_budget,
-        seed: opts.seed.or(config.run.seed).unwrap_or(1),
-        device: device.unwrap_or_else(|| "auto".into()),
-        settings: settings(opts, config),
-        workers: workers::commands(&opts.worker, config)?,
-        launches: opts.launches,
-        memory_limit_bytes: opts.memory_limit,
-        timeout: opts.worker.timeout,
-    })
-}
-
-/// The configuration's settings, and over them those of the flags.
-fn settings(opts: &RunOpts, config: &Config) -> BTreeMap<String, String> {
-    let mut settings = config.settings.clone();
-    settings.extend(opts.set.iter().cloned());
-    settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
-    settings
-}
-
-/// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have
-/// settings of workloads that are not there today.
-fn check_settings(opts: &RunOpts, catalog: &Catalog) -> Result<(), CommandError> {
-    let known: BTreeSet<&str> =
-        catalog.entries.iter().flat_map(|e| &e.definition.settings).map(|s| s.name.as_str()).collect();
-    let mut asked =
-        opts.set.iter().map(|(name, _)| name.as_str()).chain(opts.images.as_ref().map(|_| "images"));
-    let Some(unknown) = asked.find(|name| !known.contains(name)) else { return Ok(()) };
-    let known = if known.is_empty() {
-        "no workload here has any".to_owned()
-    } else {
-        format!("there are: {}", known.into_iter().collect::<Vec<_>>().join(", "))
-    };
-    Err(CommandError::Usage(format!("no workload has a setting `{unknown}`; {known}")))
-}
-
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
 /// `--resume` behind it must ask for the same.
 fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Result<RunRequest, CommandError> {
@@ -119,8 +78,9 @@ fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Resu
 
 /// Whether nothing is asked for beside going on.
 fn resumes_alone(opts: &RunOpts) -> bool {
-    let RunOpts { patterns, effort, time_budget, launches, seed, memory_limit, set, images, worker, .. } =
-        opts;
+    let patterns = &opts.patterns;
+    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker } =
+        &opts.measure;
     let numbers = [launches.map(u64::from), *seed, *memory_limit];
     let named = !worker.workers.is_empty() || worker.device.is_some();
     let set = !set.is_empty() || images.is_some();

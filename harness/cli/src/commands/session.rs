@@ -33,6 +33,13 @@ pub(super) struct Place<'p> {
     pub(super) replayed: Option<Replay>,
 }
 
+impl<'p> Place<'p> {
+    /// A place for a run of its own.
+    pub(super) fn new(path: &'p Path) -> Self {
+        Self { path, lock: None, replayed: None }
+    }
+}
+
 /// What is measured.
 pub(super) struct Subject {
     /// What the user asked for.

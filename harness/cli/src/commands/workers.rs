@@ -40,7 +40,7 @@ pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerC
 }
 
 /// `--worker` takes the path of an executable as it is, spaces included, or a command line.
-fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
+pub(super) fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
     let command = if Path::new(text).is_file() {
         vec![text.to_owned()]
     } else {
@@ -111,7 +111,7 @@ pub(super) fn catalog(
 }
 
 /// SHA-256 over the files that a command names: the program, and a script that an interpreter is given.
-fn digest(command: &WorkerCommand) -> Option<String> {
+pub(super) fn digest(command: &WorkerCommand) -> Option<String> {
     let mut hash = Sha256::new();
     let mut found = false;
     for word in &command.command {

@@ -8,7 +8,7 @@ use perfharness_verdict::judge::{
     Recheck, RunFigure, Seen, SeenState, StoredBaseline, Verdict, account, confirm, confirmation_launches,
     judge_exact, judge_paired, judge_size, judge_unpaired,
 };
-use perfharness_verdict::judge::{Evidence, FALSE_DISCOVERY_RATE, Reason, TimePolicy};
+use perfharness_verdict::judge::{Evidence, FALSE_DISCOVERY_RATE, MIN_BASELINE_RUNS, Reason, TimePolicy};
 
 use super::policy::{GatePolicy, Subject, direction};
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
@@ -38,6 +38,8 @@ pub struct Terms<'a> {
     pub policy: &'a GatePolicy,
     /// What to call when the row is to be measured again, without the benchmark.
     pub command: &'a str,
+    /// Whether the accepted figures are the launches of a single run, so that times prove nothing.
+    pub one_run: bool,
 }
 
 /// Judges a record against its base, where it was measured against one, and against accepted figures, where there are
@@ -323,7 +325,7 @@ impl Judging<'_> {
         for (metric, figures) in &entry.metrics {
             let is_portable = figures.portability == perfharness_contract::Portability::Portable;
             if metric == SPEED_UP {
-                rows.extend(self.speed_up(entry, benchmark, figures, same_class));
+                rows.extend(self.speed_up(entry, benchmark, figures));
                 continue;
             }
             if !same_class && !is_portable {
@@ -339,7 +341,7 @@ impl Judging<'_> {
                 rows.push(self.row(&id, None, Against::Baseline, judgement));
                 continue;
             };
-            let judgement = self.metric_against(entry, benchmark, figures, definition);
+            let judgement = self.metric_against(benchmark, figures, definition);
             rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Baseline, j)));
         }
         let fresh = |d: &&&MetricDef| {
@@ -356,7 +358,6 @@ impl Judging<'_> {
 
     fn metric_against(
         &self,
-        entry: &Entry,
         benchmark: &BenchmarkRecord,
         figures: &Figures,
         definition: &MetricDef,
@@ -414,7 +415,7 @@ impl Judging<'_> {
             // What is computed from other figures is judged by those.
             MetricKind::Derived => None,
         }
-        .map(|judgement| few_launches(judgement, entry, found))
+        .map(|judgement| few_launches(judgement, found.launches.len()))
     }
 
     fn unpaired(
@@ -428,6 +429,10 @@ impl Judging<'_> {
             self.terms.baseline.is_some_and(|baseline| baseline.class == self.record.machine.class);
         let stored = StoredBaseline { runs, pooled: self.pooled, same_class };
         let judgement = judge_unpaired(&stored, &[now], CONFIDENCE, policy, direction)?;
+        let judgement = match self.terms.one_run {
+            true => judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS }),
+            false => judgement,
+        };
         let Evidence::TimeUnpaired(evidence) = &judgement.evidence else { return Some(judgement) };
         // What the runs of the baseline differ by says what this machine can tell.
         let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
@@ -439,26 +444,30 @@ impl Judging<'_> {
         })
     }
 
-    fn speed_up(
-        &self,
-        entry: &Entry,
-        benchmark: &BenchmarkRecord,
-        figures: &Figures,
-        same_class: bool,
-    ) -> Option<Row> {
-        let definition = wording::speed_up();
+    fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<Row> {
         // The base says more than what was stored.
         if self.record.base.is_some() {
             return None;
         }
         let comparison = self.record.comparison(&benchmark.id, standard::WALL_TIME)?;
-        let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
-        let policy = self.terms.policy.time(&self.subject(&entry.id, &definition));
-        let direction = direction(figures.direction);
-        let judgement = self.unpaired(&run_figures(figures), now, policy, direction)?;
-        let judgement = if same_class { judgement } else { judgement.advise(Advisory::OtherMachineClass) };
-        let judgement = self.advise_time(benchmark, &definition, judgement);
+        let judgement = self.judge_speed_up(entry, benchmark, figures, comparison)?;
+        let definition = wording::speed_up();
         Some(self.row(&entry.id.to_string(), Some(&definition), Against::Baseline, judgement))
+    }
+
+    fn judge_speed_up(
+        &self,
+        entry: &Entry,
+        benchmark: &BenchmarkRecord,
+        figures: &Figures,
+        comparison: &ComparisonRecord,
+    ) -> Option<Judgement> {
+        let definition = wording::speed_up();
+        let policy = self.terms.policy.time(&self.subject(&entry.id, &definition));
+        let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
+        let judgement = self.unpaired(&run_figures(figures), now, policy, direction(figures.direction))?;
+        let judgement = few_launches(judgement, comparison.launches.len());
+        Some(self.advise_time(benchmark, &definition, judgement))
     }
 
     // Against the base, in the same rounds.
@@ -607,10 +616,19 @@ impl Judging<'_> {
         let id: BenchmarkId = row.benchmark.parse().ok()?;
         let metric = row.metric.as_deref()?;
         let head = confirmation.benchmarks.iter().find(|b| b.id == id)?;
+        if metric == SPEED_UP {
+            let comparison = confirmation.comparisons.iter().find(|c| {
+                c.candidate == id && c.reference != id && c.metric.as_str() == standard::WALL_TIME
+            })?;
+            let entry = self.terms.baseline?.entry(&id)?;
+            return self.judge_speed_up(entry, head, entry.metrics.get(metric)?, comparison);
+        }
         let definition = self.definitions(&id).into_iter().find(|d| d.id.as_str() == metric)?;
         match row.against {
             Against::Base => {
-                let is_ours = |c: &&ComparisonRecord| c.candidate == id && c.metric == definition.id;
+                let is_ours = |c: &&ComparisonRecord| {
+                    c.candidate == id && c.reference == id && c.metric == definition.id
+                };
                 let Some(comparison) = confirmation.comparisons.iter().find(is_ours) else {
                     return Some(Judgement::unusable(format!("the fresh launches {}", how_it_ended(head))));
                 };
@@ -626,7 +644,7 @@ impl Judging<'_> {
                     ..self.record.clone()
                 };
                 let judging = Judging { record: &record, terms: self.terms, pooled: self.pooled };
-                judging.metric_against(entry, head, figures, definition)
+                judging.metric_against(head, figures, definition)
             }
             Against::Expectation => None,
         }
@@ -644,8 +662,8 @@ fn clamp(value: f64, figures: &Figures) -> Option<f64> {
 }
 
 /// A level from too few launches has no interval of its own, and is worth as little as a baseline of too few runs.
-fn few_launches(judgement: Judgement, _entry: &Entry, found: &MetricRecord) -> Judgement {
-    let (launches, needed) = (found.launches.len(), perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
+fn few_launches(judgement: Judgement, launches: usize) -> Judgement {
+    let needed = perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
     match judgement.evidence {
         Evidence::TimeUnpaired(_) if launches < needed => Judgement {
             verdict: Verdict::Inconclusive,
@@ -686,10 +704,13 @@ fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
     for (at, judgement) in places.into_iter().zip(confirm(rechecks, FALSE_DISCOVERY_RATE)) {
         let metric = rows[at].metric.clone();
         let id: Option<BenchmarkId> = rows[at].benchmark.parse().ok();
+        let speed_up = wording::speed_up();
         let definition = id.and_then(|id| {
-            judging.definitions(&id).into_iter().find(|d| Some(d.id.as_str()) == metric.as_deref())
+            let mut known = judging.definitions(&id);
+            known.push(&speed_up);
+            known.into_iter().find(|d| Some(d.id.as_str()) == metric.as_deref()).cloned()
         });
-        rows[at].sentence = wording::sentence_of(&judgement, definition);
+        rows[at].sentence = wording::sentence_of(&judgement, definition.as_ref());
         rows[at].judgement = judgement;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use perfharness_contract::BenchmarkId;
+use perfharness_contract::{BenchmarkId, Effort};
 use perfharness_verdict::judge::{
     Direction, ExactPolicy, Limit, SIZE_FLOOR_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy,
     TIME_THRESHOLD, TimePolicy,
@@ -15,6 +15,8 @@ use crate::plan::Pattern;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct GatePolicy {
+    /// The effort that a gate measures with.
+    pub effort: Option<Effort>,
     /// The share by which a time has to change to matter.
     pub time: Option<Limit>,
     /// The same for times of GPU workloads on a software adapter.
@@ -134,6 +136,11 @@ impl GatePolicy {
             .iter()
             .filter(move |rule| rule.benchmark.0.matches_id(id))
             .filter(move |rule| rule.metric.as_ref().is_none_or(|named| named == metric))
+    }
+
+    /// How a time is judged where no rule says otherwise.
+    pub fn time_default(&self) -> TimePolicy {
+        TimePolicy { threshold: self.time.unwrap_or(limit(TIME_THRESHOLD)) }
     }
 
     /// How a time is judged.

@@ -122,7 +122,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
     let confirmation = (!confirmation.cases.is_empty()).then_some(ConfirmationRecord {
         cases: confirmation.cases,
         benchmarks: confirmation.head,
-        comparisons: confirmation.versions,
+        comparisons: [confirmation.versions, confirmation.variants].concat(),
     });
     RunRecord {
         format: FORMAT_VERSION,

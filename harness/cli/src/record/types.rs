@@ -92,7 +92,7 @@ pub struct ConfirmationRecord {
     pub cases: Vec<CaseRecord>,
     /// The benchmarks of the measured code.
     pub benchmarks: Vec<BenchmarkRecord>,
-    /// The measured code against its base, where there is one.
+    /// The measured code against its base, where there is one, else variants against their references.
     pub comparisons: Vec<ComparisonRecord>,
 }
 

@@ -1,0 +1,64 @@
+//! What the user asks of a run: flags over configuration. `run`, `gate` and `calibrate` share it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perfharness_contract::Effort;
+
+use super::workers;
+use crate::args::MeasureOpts;
+use crate::config::Config;
+use crate::exit::CommandError;
+use crate::plan::Catalog;
+use crate::request::RunRequest;
+
+/// What arguments and configuration say together.
+///
+/// # Errors
+/// When a worker's command line cannot be read.
+pub(super) fn request(
+    patterns: &[String],
+    opts: &MeasureOpts,
+    config: &Config,
+    effort: Effort,
+) -> Result<RunRequest, CommandError> {
+    let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
+    Ok(RunRequest {
+        patterns: patterns.to_vec(),
+        effort: opts.effort.map(Effort::from).or(config.run.effort).unwrap_or(effort),
+        time_budget: opts.time_budget,
+        seed: opts.seed.or(config.run.seed).unwrap_or(1),
+        device: device.unwrap_or_else(|| "auto".into()),
+        settings: settings(opts, config),
+        workers: workers::commands(&opts.worker, config)?,
+        launches: opts.launches,
+        memory_limit_bytes: opts.memory_limit,
+        timeout: opts.worker.timeout,
+    })
+}
+
+/// The configuration's settings, and over them those of the flags.
+fn settings(opts: &MeasureOpts, config: &Config) -> BTreeMap<String, String> {
+    let mut settings = config.settings.clone();
+    settings.extend(opts.set.iter().cloned());
+    settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
+    settings
+}
+
+/// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have
+/// settings of workloads that are not there today.
+///
+/// # Errors
+/// When there is such a name.
+pub(super) fn check_settings(opts: &MeasureOpts, catalog: &Catalog) -> Result<(), CommandError> {
+    let known: BTreeSet<&str> =
+        catalog.entries.iter().flat_map(|e| &e.definition.settings).map(|s| s.name.as_str()).collect();
+    let mut asked =
+        opts.set.iter().map(|(name, _)| name.as_str()).chain(opts.images.as_ref().map(|_| "images"));
+    let Some(unknown) = asked.find(|name| !known.contains(name)) else { return Ok(()) };
+    let known = if known.is_empty() {
+        "no workload here has any".to_owned()
+    } else {
+        format!("there are: {}", known.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    Err(CommandError::Usage(format!("no workload has a setting `{unknown}`; {known}")))
+}

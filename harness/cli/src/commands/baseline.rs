@@ -1,0 +1,180 @@
+//! `perfharness baseline`
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jiff::Timestamp;
+
+use super::Terminal;
+use super::gate::{all_in, baselines_at, place};
+use crate::args::{AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, MeasureOpts};
+use crate::baseline::accept::{AcceptError, Terms, accept};
+use crate::baseline::{Baseline, difference, file};
+use crate::config::{Config, ConfigError};
+use crate::exit::{CommandError, CommandResult, Exit};
+use crate::plan::Pattern;
+use crate::record::{RunRecord, SourceState, file as record_file};
+use crate::render::{render_baseline, render_changes};
+use crate::versions::Repository;
+
+/// Accepts figures, or shows what is accepted.
+pub(super) fn baseline(
+    command: &BaselineCommand,
+    _config: &dyn Fn() -> Result<Config, ConfigError>,
+    terminal: &Terminal,
+) -> CommandResult {
+    match command {
+        BaselineCommand::Accept(opts) => accepted(opts, terminal),
+        BaselineCommand::Show(opts) => show(opts, terminal),
+        BaselineCommand::Diff(opts) => diff(opts, terminal),
+        BaselineCommand::Check(opts) => check(opts, terminal),
+    }
+}
+
+fn accepted(opts: &AcceptOpts, terminal: &Terminal) -> CommandResult {
+    let only = opts.only.iter().map(|text| text.parse()).collect::<Result<Vec<Pattern>, _>>()?;
+    let paths = match opts.runs {
+        Some(runs) => measure(runs, opts, terminal)?,
+        None => opts.records.clone(),
+    };
+    let records = paths.iter().map(|path| record_file::read(path)).collect::<Result<Vec<RunRecord>, _>>()?;
+    let first = records.first().ok_or(AcceptError::NoRecord)?;
+    let before = file::read_class(&opts.folder.baselines, &first.machine.class)?;
+    let terms = Terms { only: &only, reason: &opts.reason, when: now() };
+    let made = accept(&records, before.as_ref(), &terms)?;
+    for remark in &made.remarks {
+        terminal.warn(remark);
+    }
+    let path = file::write(&opts.folder.baselines, &made.baseline)?;
+    let changed = before.map_or(0, |before| difference::changes(&before, &made.baseline, 0.0).len());
+    let text = format!(
+        "accepted {} benchmarks of {} runs into {}; {changed} changes\n",
+        made.accepted.len(),
+        records.len(),
+        path.display()
+    );
+    terminal.print(&text)
+}
+
+/// Seconds are enough to tell when.
+fn now() -> String {
+    let now = Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
+
+/// Runs this program so often, because runs that share a process would share its luck.
+fn measure(runs: u32, opts: &AcceptOpts, terminal: &Terminal) -> Result<Vec<PathBuf>, CommandError> {
+    let program = std::env::current_exe()
+        .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
+    let folder = place(&SourceState::read(), "baseline");
+    let mut paths = Vec::new();
+    for number in 1..=runs {
+        let path = folder.with_file_name(format!("run-{number}.json"));
+        terminal.hint(&format!("run {number} of {runs}"));
+        let patterns = if opts.only.is_empty() { vec!["all".to_owned()] } else { opts.only.clone() };
+        let status = Command::new(&program)
+            .args(["run", "--quiet", "--json", "--output"])
+            .arg(&path)
+            .args(as_arguments(&opts.measure))
+            .args(patterns)
+            .stdout(std::process::Stdio::null())
+            .status()
+            .map_err(|error| anyhow::Error::new(error).context("cannot start a run"))?;
+        match status.code() {
+            Some(code) if code == i32::from(Exit::OK) => paths.push(path),
+            Some(code) if code == i32::from(Exit::INTERRUPTED) => {
+                return Err(CommandError::Usage("interrupted; nothing was accepted".into()));
+            }
+            _ => {
+                let what = format!("run {number} ended with {status}; nothing was accepted");
+                return Err(CommandError::Other(anyhow::Error::msg(what)));
+            }
+        }
+    }
+    Ok(paths)
+}
+
+/// The flags again, for a run of its own.
+fn as_arguments(opts: &MeasureOpts) -> Vec<String> {
+    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker } = opts;
+    let mut words = Vec::new();
+    let mut flag = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([format!("--{name}"), value]);
+        }
+    };
+    flag("effort", effort.map(|effort| perfharness_contract::Effort::from(effort).as_str().to_owned()));
+    flag("time-budget", time_budget.map(|time| format!("{}ms", time.as_millis())));
+    flag("launches", launches.map(|n| n.to_string()));
+    flag("seed", seed.map(|n| n.to_string()));
+    flag("memory-limit", memory_limit.map(|n| format!("{n}B")));
+    flag("images", images.clone());
+    flag("device", worker.device.clone());
+    flag("timeout", Some(format!("{}ms", worker.timeout.as_millis())));
+    for (name, value) in set {
+        flag("set", Some(format!("{name}={value}")));
+    }
+    for command in &worker.workers {
+        flag("worker", Some(command.clone()));
+    }
+    words
+}
+
+fn some_of(folder: &Path, classes: &[String]) -> Result<Vec<Baseline>, CommandError> {
+    if classes.is_empty() {
+        let all = all_in(folder)?;
+        return if all.is_empty() { Err(nothing(folder)) } else { Ok(all) };
+    }
+    let named = |class: &String| {
+        let found = file::read_class(folder, class)?;
+        found.ok_or_else(|| {
+            let path = folder.join(file::name_for(class));
+            CommandError::Usage(format!("there are no accepted figures at {}", path.display()))
+        })
+    };
+    classes.iter().map(named).collect()
+}
+
+fn nothing(folder: &Path) -> CommandError {
+    CommandError::Usage(format!(
+        "there are no accepted figures in {}; `perfharness baseline accept` makes some",
+        folder.display()
+    ))
+}
+
+fn show(opts: &BaselineFileOpts, terminal: &Terminal) -> CommandResult {
+    for baseline in some_of(&opts.folder.baselines, &opts.classes)? {
+        terminal.print(&render_baseline(&baseline, Terminal::layout()))?;
+    }
+    Ok(Exit::OK)
+}
+
+fn check(opts: &BaselineFileOpts, terminal: &Terminal) -> CommandResult {
+    for baseline in some_of(&opts.folder.baselines, &opts.classes)? {
+        let text = format!("{}: {} benchmarks, whole\n", baseline.class, baseline.benchmarks.len());
+        terminal.print(&text)?;
+    }
+    Ok(Exit::OK)
+}
+
+fn diff(opts: &BaselineDiffOpts, terminal: &Terminal) -> CommandResult {
+    let repository = Repository::find()?;
+    let before = baselines_at(&repository, &opts.base, &opts.folder.baselines)?;
+    let after = all_in(&opts.folder.baselines)?;
+    let classes: std::collections::BTreeSet<&str> =
+        before.iter().chain(&after).map(|baseline| baseline.class.as_str()).collect();
+    for class in classes {
+        let of = |all: &'_ [Baseline]| all.iter().find(|b| b.class == class).cloned();
+        let text = match (of(&before), of(&after)) {
+            (Some(before), Some(after)) => {
+                let changes = difference::changes(&before, &after, 0.0);
+                render_changes(class, &changes)
+            }
+            (None, Some(after)) => format!("{class}: new, {} benchmarks\n", after.benchmarks.len()),
+            (Some(before), None) => format!("{class}: gone, {} benchmarks\n", before.benchmarks.len()),
+            (None, None) => String::new(),
+        };
+        terminal.print(&text)?;
+    }
+    Ok(Exit::OK)
+}

@@ -1,0 +1,27 @@
+//! `perfharness compare`
+
+use super::Terminal;
+use super::gate::finish;
+use crate::args::CompareOpts;
+use crate::baseline::accept::{conditions_of, difference, of_record};
+use crate::compare::{Terms, judge};
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult};
+use crate::record::file;
+
+/// Judges one record against another. Times are advisory: two runs of different times hold whatever changed in between.
+pub(super) fn compare(opts: &CompareOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let before = file::read(&opts.before)?;
+    let after = file::read(&opts.after)?;
+    if let Some(what) = difference(&conditions_of(&before), &conditions_of(&after)) {
+        return Err(CommandError::Usage(format!(
+            "{} and {} were measured with another {what}, so that their figures mean different things",
+            opts.before.display(),
+            opts.after.display()
+        )));
+    }
+    let baseline = of_record(&before);
+    let command = format!("perfharness compare {} {}", opts.before.display(), opts.after.display());
+    let terms = Terms { baseline: Some(&baseline), policy: &config.gate, command: &command, one_run: true };
+    finish(&judge(&after, &terms), &opts.show, None, terminal)
+}

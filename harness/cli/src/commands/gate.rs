@@ -1,0 +1,220 @@
+//! `perfharness gate`
+
+mod against_base;
+mod shown;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use perfharness_contract::{BenchmarkId, Effort};
+
+pub(super) use against_base::baselines_at;
+pub(super) use shown::finish;
+
+use super::asked::{check_settings, request};
+use super::session::{Place, Session, Subject, default_path, machine};
+use super::{Terminal, workers};
+use crate::args::GateOpts;
+use crate::baseline::accept::{conditions_of, difference};
+use crate::baseline::{Baseline, file, nearest};
+use crate::compare::{GatePolicy, Terms, flagged, judge};
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult, Exit};
+use crate::measure::{Ended, ProcessExecutor};
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Plan, Stage, select};
+use crate::record::{Machine, RunRecord, SourceState, file as record_file};
+
+/// Judges the code here, or a record.
+pub(super) fn gate(
+    opts: &GateOpts,
+    config: &Config,
+    config_path: Option<&Path>,
+    terminal: &Terminal,
+) -> CommandResult {
+    if let Some(path) = named_record(opts)? {
+        return judge_record(&path, opts, config, terminal);
+    }
+    if opts.base.is_some() || opts.base_worker.is_some() {
+        return against_base::gate(opts, config, config_path, terminal);
+    }
+    let effort = config.gate.effort.unwrap_or(Effort::Standard);
+    let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
+    let (seed, device) = (request.seed, &request.device);
+    let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
+    check_settings(&opts.measure, &catalog)?;
+    let plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
+    let source = SourceState::read();
+    let machine = machine(&request.device, config, terminal);
+    let baseline = Some(stored(&opts.folder.baselines, &machine)?);
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    let subject = Subject { request, plan, catalog, source, machine, base: None };
+    let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
+    let judged = Judged {
+        baseline,
+        policy: config.gate.clone(),
+        remarks: Vec::new(),
+        command: "perfharness gate".into(),
+    };
+    measure_and_judge(session, &judged, &path, opts, terminal)
+}
+
+/// What a gate judges by.
+struct Judged {
+    baseline: Option<Baseline>,
+    policy: GatePolicy,
+    remarks: Vec<String>,
+    command: String,
+}
+
+impl Judged {
+    fn terms(&self) -> Terms<'_> {
+        Terms {
+            baseline: self.baseline.as_ref(),
+            policy: &self.policy,
+            command: &self.command,
+            one_run: false,
+        }
+    }
+}
+
+/// Measures, measures again what was flagged, and shows what follows.
+fn measure_and_judge(
+    mut session: Session<'_>,
+    judged: &Judged,
+    path: &Path,
+    opts: &GateOpts,
+    terminal: &Terminal,
+) -> CommandResult {
+    let mut ended = session.measure();
+    if ended == Ended::Complete {
+        let record = session.record(ended);
+        comparable(&record, judged.baseline.as_ref())?;
+        let flags = flagged(&judge(&record, &judged.terms()));
+        let again = confirmation(session.plan(), &flags);
+        if !again.is_empty() {
+            terminal.hint(&format!("{} flagged; measuring again in fresh processes", flags.len()));
+            let time = session.plan().budget;
+            session.add(again, time);
+            ended = session.measure();
+        }
+    }
+    let record = session.finish(ended)?;
+    terminal.hint(&format!("record: {}", path.display()));
+    if ended == Ended::Interrupted {
+        return Ok(Exit::INTERRUPTED);
+    }
+    let mut report = judge(&record, &judged.terms());
+    report.remarks.splice(0..0, judged.remarks.iter().cloned());
+    finish(&report, &opts.show, Some(path), terminal)
+}
+
+/// The cases that are to be measured again: each flagged benchmark with its reference.
+fn confirmation(plan: &Plan, flags: &std::collections::BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
+    let mut cases = Vec::new();
+    for case in plan.cases.iter().filter(|case| case.design.stage == Stage::First) {
+        for (at, side) in case.sides.iter().enumerate() {
+            let Some(launches) = flags.get(&side.benchmark).filter(|_| {
+                // The base's side of a pair has the same id.
+                side.reference.is_some()
+                    || !case.sides.iter().any(|s| s.reference == Some(at) && s.benchmark == side.benchmark)
+            }) else {
+                continue;
+            };
+            let mut sides = Vec::new();
+            if let Some(reference) = side.reference {
+                sides.push(crate::plan::Side { reference: None, ..case.sides[reference].clone() });
+            }
+            let reference = (!sides.is_empty()).then_some(0);
+            sides.push(crate::plan::Side { reference, ..side.clone() });
+            let design = CaseDesign {
+                looks: Some(LookPlan::Fixed { launches: *launches }),
+                threshold: None,
+                stage: Stage::Confirmation,
+            };
+            cases.push(CasePlan { sides, design, ..case.clone() });
+        }
+    }
+    cases
+}
+
+/// `gate RUN.json`: a name that ends so is no pattern.
+fn named_record(opts: &GateOpts) -> Result<Option<PathBuf>, CommandError> {
+    let is_file = |text: &&String| Path::new(text).extension().is_some_and(|ext| ext == "json");
+    match opts.what.iter().find(is_file) {
+        None => Ok(None),
+        Some(text) if opts.what.len() == 1 && opts.base.is_none() && opts.base_worker.is_none() => {
+            Ok(Some(text.into()))
+        }
+        Some(text) => Err(CommandError::Usage(format!(
+            "{text} is a record, which is judged by itself; give it alone, or patterns to measure"
+        ))),
+    }
+}
+
+fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let record = record_file::read(path)?;
+    let baseline = stored(&opts.folder.baselines, &record.machine)?;
+    comparable(&record, Some(&baseline))?;
+    let terms = Terms {
+        baseline: Some(&baseline),
+        policy: &config.gate,
+        command: "perfharness gate",
+        one_run: false,
+    };
+    finish(&judge(&record, &terms), &opts.show, None, terminal)
+}
+
+/// The accepted figures of a machine class, or the nearest ones.
+fn stored(folder: &Path, machine: &Machine) -> Result<Baseline, CommandError> {
+    if let Some(baseline) = file::read_class(folder, &machine.class)? {
+        return Ok(baseline);
+    }
+    let all = all_in(folder)?;
+    nearest::nearest(&all, &machine.facts).cloned().ok_or_else(|| {
+        CommandError::Usage(format!(
+            "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
+            folder.display()
+        ))
+    })
+}
+
+/// Every baseline of a folder; a damaged one is an error even if another would do.
+pub(super) fn all_in(folder: &Path) -> Result<Vec<Baseline>, CommandError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(file::BaselineError::Read { path: folder.into(), source }.into()),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
+    paths.sort();
+    paths.iter().map(|path| file::read(path).map_err(CommandError::from)).collect()
+}
+
+/// Refuses figures that mean different things.
+fn comparable(record: &RunRecord, baseline: Option<&Baseline>) -> Result<(), CommandError> {
+    let Some(baseline) = baseline else { return Ok(()) };
+    let Some(what) = difference(&baseline.conditions, &conditions_of(record)) else { return Ok(()) };
+    Err(CommandError::Usage(format!(
+        "this run has another {what} than the accepted figures of {}: use the same, or accept new ones",
+        baseline.class
+    )))
+}
+
+fn patterns(what: &[String]) -> Vec<String> {
+    if what.is_empty() { vec!["all".into()] } else { what.to_vec() }
+}
+
+/// Where the record of such a run goes by default: apart from that of `run`, which it must not replace.
+pub(super) fn place(source: &SourceState, kind: &str) -> PathBuf {
+    default_path(source).with_file_name(kind).join("run.json")
+}
+
+/// How long a run of so many cases takes, where the user does not say.
+fn budget(asked: Option<Duration>, effort: Effort, cases: usize) -> Duration {
+    asked.unwrap_or_else(|| crate::plan::Design::budget(effort, cases as u32))
+}

@@ -1,0 +1,290 @@
+//! `gate --base` and `gate --base-worker`: two builds in the same rounds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use perfharness_contract::{BenchmarkId, Effort, Role};
+
+use super::super::asked::{check_settings, request};
+use super::super::session::{Place, Session, Subject, machine};
+use super::super::{Terminal, workers};
+use super::{Judged, budget, measure_and_judge, patterns, place};
+use crate::args::GateOpts;
+use crate::baseline::accept::identity;
+use crate::baseline::{Baseline, file, nearest};
+use crate::compare::GatePolicy;
+use crate::config::{CONFIG_FILE, Config};
+use crate::exit::{CommandError, CommandResult};
+use crate::measure::{ProcessExecutor, WorkerCommand};
+use crate::plan::{CaseDesign, CasePlan, Catalog, LookPlan, Origin, Selection, Side, select};
+use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState};
+use crate::request::RunRequest;
+use crate::versions::{BuildRecipe, Repository, Versions};
+
+/// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
+const LAUNCHES_TO_COUNT: u32 = 2;
+
+/// Both sides, ready to be measured.
+struct Sides {
+    base: Vec<WorkerCommand>,
+    head: Vec<WorkerCommand>,
+    source: SourceState,
+    /// Whether equal digests mean equal programs.
+    is_built: bool,
+    /// Keeps what was built until it was measured.
+    _versions: Option<Versions>,
+}
+
+/// What a change is judged by: what was there before it.
+struct Rules {
+    policy: GatePolicy,
+    baseline: Option<Baseline>,
+    remarks: Vec<String>,
+}
+
+pub(super) fn gate(
+    opts: &GateOpts,
+    config: &Config,
+    config_path: Option<&Path>,
+    terminal: &Terminal,
+) -> CommandResult {
+    let effort = config.gate.effort.unwrap_or(Effort::Standard);
+    let mut request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
+    let machine = machine(&request.device, config, terminal);
+    let (sides, rules) = match &opts.base {
+        Some(reference) => from_commit(reference, opts, config, config_path, &machine, terminal)?,
+        None => from_worker(opts, config, &request, &machine)?,
+    };
+    let identical = sides.is_built && digests(&sides.base) == digests(&sides.head);
+    request.workers.clone_from(&sides.head);
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let describe = |commands: &[WorkerCommand]| {
+        let mut executor = ProcessExecutor::new(commands.to_vec(), Arc::clone(&interrupted));
+        let (seed, device) = (request.seed, &request.device);
+        workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
+    };
+    let catalog = describe(&sides.head)?;
+    check_settings(&opts.measure, &catalog)?;
+    let base_catalog = describe(&sides.base)?;
+    let wanted = request.parsed_patterns()?;
+    let head = select(&catalog, &wanted, request.effort)?;
+    // What the base has nothing of is new, and no mistake of the user's.
+    let base = select(&base_catalog, &wanted, request.effort).unwrap_or_default();
+    let delta = rules.policy.time_default().delta();
+    let cases = if identical { Vec::new() } else { pairs(&catalog, &head, &base, sides.head.len(), delta) };
+    let mut plan = request.plan(Selection { cases });
+    if request.launches.is_none() {
+        let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
+        plan.budget = budget(request.time_budget, request.effort, paired);
+    }
+    let all: Vec<WorkerCommand> = sides.head.iter().chain(&sides.base).cloned().collect();
+    let executor = ProcessExecutor::new(all, Arc::clone(&interrupted));
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    let base = BaseFacts {
+        source: sides.source.clone(),
+        selected: selected(&base_catalog, &base),
+        catalog: base_catalog,
+        identical,
+    };
+    let command = match &opts.base {
+        Some(reference) => format!("perfharness gate --base {reference}"),
+        None => format!("perfharness gate --base-worker {}", opts.base_worker.as_deref().unwrap_or_default()),
+    };
+    let Rules { policy, baseline, remarks } = rules;
+    let judged = Judged { baseline, policy, remarks, command };
+    let subject = Subject { request, plan, catalog, source, machine, base: Some(base) };
+    let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
+    measure_and_judge(session, &judged, &path, opts, terminal)
+}
+
+fn digests(commands: &[WorkerCommand]) -> Vec<Option<String>> {
+    commands.iter().map(workers::digest).collect()
+}
+
+/// What the base has of what was asked for.
+fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
+    let record = |case: &CasePlan, id: &BenchmarkId| {
+        let workload = catalog.definition(id.workload.as_str())?;
+        let case_def = workload.cases.iter().find(|c| c.id == id.case)?;
+        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+        let identity = identity(workload, case_def, variant);
+        Some(SelectedRecord { id: id.clone(), definition: case.version, identity })
+    };
+    let sides = selection.cases.iter().flat_map(|case| case.sides.iter().map(move |side| (case, side)));
+    sides
+        .filter(|(_, side)| side.skip.is_none())
+        .filter_map(|(case, side)| record(case, &side.benchmark))
+        .collect()
+}
+
+/// A case for each benchmark: the base's side and ours, where both have it by the same definition.
+fn pairs(catalog: &Catalog, head: &Selection, base: &Selection, heads: usize, delta: f64) -> Vec<CasePlan> {
+    let counterpart = |case: &CasePlan, side: &Side| {
+        let same = base.cases.iter().find(|other| {
+            other.workload == case.workload && other.case == case.case && other.version == case.version
+        })?;
+        let found = same.sides.iter().find(|other| other.benchmark == side.benchmark)?;
+        Some(Side { origin: Origin::Base, worker: heads + found.worker, reference: None, ..found.clone() })
+            .filter(|found| found.skip.is_none())
+    };
+    let mut pairs = Vec::new();
+    for case in &head.cases {
+        let roles =
+            catalog.definition(case.workload.as_str()).map(|d| d.variants.as_slice()).unwrap_or_default();
+        for side in &case.sides {
+            let is_exhibit = roles.iter().any(|v| v.id == side.benchmark.variant && v.role == Role::Slow);
+            let before = counterpart(case, side).filter(|_| side.skip.is_none());
+            let counts_only = is_exhibit || before.is_none();
+            let reference = before.is_some().then_some(0);
+            let ours = Side { origin: Origin::Head, reference, ..side.clone() };
+            pairs.push(CasePlan {
+                sides: before.into_iter().chain([ours]).collect(),
+                design: CaseDesign {
+                    looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
+                    threshold: Some(delta),
+                    ..CaseDesign::default()
+                },
+                ..case.clone()
+            });
+        }
+    }
+    pairs
+}
+
+/// Two workers that are there already.
+fn from_worker(
+    opts: &GateOpts,
+    config: &Config,
+    request: &RunRequest,
+    machine: &Machine,
+) -> Result<(Sides, Rules), CommandError> {
+    let base = workers::from_flag(opts.base_worker.as_deref().unwrap_or_default())?;
+    let absent = "given by --base-worker".to_owned();
+    let sides = Sides {
+        base: vec![base],
+        head: request.workers.clone(),
+        source: SourceState::Absent { absent },
+        is_built: true,
+        _versions: None,
+    };
+    let all = super::all_in(&opts.folder.baselines)?;
+    let baseline = of_class(&all, machine);
+    Ok((sides, Rules { policy: config.gate.clone(), baseline, remarks: Vec::new() }))
+}
+
+fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
+    let own = all.iter().find(|baseline| baseline.class == machine.class);
+    own.or_else(|| nearest::nearest(all, &machine.facts)).cloned()
+}
+
+/// Both versions, built from commits. Policy and accepted figures come from the base, so that a change cannot excuse
+/// itself.
+fn from_commit(
+    reference: &str,
+    opts: &GateOpts,
+    config: &Config,
+    config_path: Option<&Path>,
+    machine: &Machine,
+    terminal: &Terminal,
+) -> Result<(Sides, Rules), CommandError> {
+    let repository = Repository::find()?;
+    let base_commit = repository.merge_base(reference)?;
+    let head_commit = repository.tracked_state()?;
+    let mut remarks = Vec::new();
+    let untracked = repository.untracked();
+    if !untracked.is_empty() {
+        let some: Vec<&str> = untracked.iter().take(3).map(String::as_str).collect();
+        terminal.warn(&format!(
+            "{} untracked files are not built (e.g. {}); `git add` what belongs to the change",
+            untracked.len(),
+            some.join(", ")
+        ));
+    }
+    let here = Config::find(config_path).unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
+    let base_config = config_at(&repository, &base_commit, &here)?;
+    let used = match (&base_config, opts.trust_head) {
+        (Some(base), false) => {
+            if base.gate != config.gate {
+                remarks.push(format!(
+                    "this change edits [gate] in {}; it is judged by what was there before",
+                    here.display()
+                ));
+            }
+            base
+        }
+        (None, false) => {
+            remarks.push(format!("the base has no {}; the one here is used", here.display()));
+            config
+        }
+        (_, true) => {
+            remarks.push("policy and accepted figures are those of the change, by --trust-head".into());
+            config
+        }
+    };
+    let baseline = if opts.trust_head {
+        of_class(&super::all_in(&opts.folder.baselines)?, machine)
+    } else {
+        let before = baselines_at(&repository, &base_commit, &opts.folder.baselines)?;
+        remarks.extend(baseline_changes(&before, &super::all_in(&opts.folder.baselines)?));
+        of_class(&before, machine)
+    };
+    let recipe = BuildRecipe::of(used, &repository);
+    let versions =
+        Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
+    let sides = Sides {
+        base: versions.base.clone(),
+        head: versions.head.clone(),
+        source: SourceState::Git { commit: base_commit, branch: None, dirty: false },
+        is_built: versions.is_built,
+        _versions: Some(versions),
+    };
+    Ok((sides, Rules { policy: used.gate.clone(), baseline, remarks }))
+}
+
+fn config_at(repository: &Repository, commit: &str, here: &Path) -> Result<Option<Config>, CommandError> {
+    let Some(inside) = repository.relative(here) else { return Ok(None) };
+    let Some(text) = repository.file_at(commit, &inside) else { return Ok(None) };
+    Ok(Some(Config::parse(here, &text)?))
+}
+
+/// The accepted figures as a commit has them.
+pub(in crate::commands) fn baselines_at(
+    repository: &Repository,
+    commit: &str,
+    folder: &Path,
+) -> Result<Vec<Baseline>, CommandError> {
+    let Some(inside) = repository.relative(folder) else { return Ok(Vec::new()) };
+    let names = repository.files_at(commit, &inside);
+    let mut found = Vec::new();
+    for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|ext| ext == "json")) {
+        let path = format!("{inside}/{name}");
+        if let Some(text) = repository.file_at(commit, &path) {
+            found.push(file::parse(Path::new(&path), text.as_bytes())?);
+        }
+    }
+    Ok(found)
+}
+
+/// What a change does to accepted figures, for whoever reviews it.
+fn baseline_changes(before: &[Baseline], after: &[Baseline]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for baseline in after {
+        let file = file::name_for(&baseline.class);
+        match before.iter().find(|other| other.class == baseline.class) {
+            None => remarks.push(format!(
+                "this change adds accepted figures, {file}; they count once they are in the base"
+            )),
+            Some(old) if old != baseline => {
+                let changes = crate::baseline::difference::changes(old, baseline, 0.0).len();
+                remarks.push(format!("this change edits {changes} accepted figures in {file}; they count once they are in the base"));
+            }
+            Some(_) => {}
+        }
+    }
+    for gone in before.iter().filter(|b| !after.iter().any(|other| other.class == b.class)) {
+        remarks.push(format!("this change removes accepted figures, {}", file::name_for(&gone.class)));
+    }
+    remarks
+}
