@@ -239,7 +239,7 @@ pub struct ShowGateOpts {
     /// Also write Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Also write JUnit XML to this file
+    /// Also write `JUnit` XML to this file
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Also write JSON to this file
@@ -299,7 +299,7 @@ pub struct CalibrateOpts {
 #[derive(Debug, Clone, Subcommand)]
 pub enum BaselineCommand {
     /// Accept the figures of runs, or measure some and accept those
-    Accept(AcceptOpts),
+    Accept(Box<AcceptOpts>),
     /// Show what is accepted
     Show(BaselineFileOpts),
     /// Show what differs between the files here and those of a commit

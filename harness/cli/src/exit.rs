@@ -74,6 +74,10 @@ impl CommandError {
     pub fn code(&self) -> u8 {
         match self {
             Self::Usage(_)
+            | Self::Accept(_)
+            | Self::Baseline(
+                BaselineError::Read { .. } | BaselineError::Damaged { .. } | BaselineError::Version { .. },
+            )
             | Self::Pattern(_)
             | Self::Select(_)
             | Self::Config(_)
@@ -83,10 +87,6 @@ impl CommandError {
             | Self::Journal(
                 JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
             ) => Exit::USAGE,
-            Self::Baseline(
-                BaselineError::Read { .. } | BaselineError::Damaged { .. } | BaselineError::Version { .. },
-            )
-            | Self::Accept(_) => Exit::USAGE,
             Self::Versions(error) if error.is_usage() => Exit::USAGE,
             Self::Workers(_) => Exit::BENCHMARK_FAILED,
             Self::Record(RecordError::Write { .. })

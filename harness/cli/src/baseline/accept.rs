@@ -146,6 +146,7 @@ pub fn accept(
         }
     }
     let accepted: Vec<BenchmarkId> = entries.keys().cloned().collect();
+    let scope = Scope::of(first);
     for old in before.map(|b| b.benchmarks.as_slice()).unwrap_or_default() {
         match entries.get_mut(&old.id) {
             Some(entry) => {
@@ -156,7 +157,7 @@ pub fn accept(
                 entry.calibrated = old.calibrated.filter(|_| old.definition == entry.definition);
             }
             // What these runs would have measured if it were still there.
-            None if terms.only.is_empty() && is_in_scope(old, first) => {
+            None if terms.only.is_empty() && scope.holds(old) => {
                 remarks.push(format!("{} is not there any more and is dropped", old.id));
             }
             None => drop(entries.insert(old.id.clone(), old.clone())),
@@ -239,10 +240,24 @@ pub fn difference(one: &Conditions, other: &Conditions) -> Option<&'static str> 
     (*settings != other.settings).then_some("settings")
 }
 
-/// Whether the run of a record would have measured what an entry stands for.
-pub fn is_in_scope(entry: &Entry, record: &RunRecord) -> bool {
-    let patterns: Vec<Pattern> = record.run.patterns.iter().filter_map(|text| text.parse().ok()).collect();
-    patterns.iter().any(|pattern| pattern.selects(&entry.id, &entry.efforts, record.run.effort))
+/// What the run of a record was to measure.
+#[derive(Debug)]
+pub struct Scope {
+    patterns: Vec<Pattern>,
+    effort: Effort,
+}
+
+impl Scope {
+    /// That of a record.
+    pub fn of(record: &RunRecord) -> Self {
+        let patterns = record.run.patterns.iter().filter_map(|text| text.parse().ok()).collect();
+        Self { patterns, effort: record.run.effort }
+    }
+
+    /// Whether it holds what an entry stands for.
+    pub fn holds(&self, entry: &Entry) -> bool {
+        self.patterns.iter().any(|pattern| pattern.selects(&entry.id, &entry.efforts, self.effort))
+    }
 }
 
 fn belong_together(records: &[RunRecord]) -> Result<(), AcceptError> {
@@ -317,7 +332,7 @@ pub fn identity(workload: &WorkloadDef, case: &CaseDef, variant: &VariantDef) ->
     let version = workload.version.to_string();
     let own = format!("{:?}", variant.role);
     let parts = [&workload.summary, &version, &params, &variant.summary, &own];
-    Digest::of_parts(parts.map(|text| text.as_bytes()))
+    Digest::of_parts(parts.map(String::as_bytes))
 }
 
 /// The figures of one metric; `None` where a run has none.

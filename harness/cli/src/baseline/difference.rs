@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use perfharness_contract::BenchmarkId;
 
-use super::Baseline;
+use super::{Baseline, Figures};
 
 /// What became of a benchmark, or of one of its metrics.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub fn changes(from: &Baseline, to: &Baseline, smallest: f64) -> Vec<(BenchmarkI
         let metrics: BTreeSet<&String> = before.metrics.keys().chain(after.metrics.keys()).collect();
         for metric in metrics {
             let (old, new) = (before.metrics.get(metric), after.metrics.get(metric));
-            let (from, to) = (old.and_then(|f| f.middle()), new.and_then(|f| f.middle()));
+            let (from, to) = (old.and_then(Figures::middle), new.and_then(Figures::middle));
             let same = match (from, to) {
                 (Some(from), Some(to)) => from == to || ((to - from) / from).abs() < smallest,
                 (from, to) => from == to,

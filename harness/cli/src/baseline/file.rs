@@ -199,7 +199,9 @@ pub fn to_text(baseline: &Baseline) -> Result<String, serde_json::Error> {
         serde_json::to_string(facts)?,
     );
     lines(&mut text, acceptances)?;
-    text.push_str(&format!("],\n\"digest\": {},\n\"benchmarks\": [", serde_json::to_string(&digest(&own))?));
+    text.push_str("],\n\"digest\": ");
+    text.push_str(&serde_json::to_string(&digest(&own))?);
+    text.push_str(",\n\"benchmarks\": [");
     let sealed = benchmarks.iter().map(|content| {
         let own = serde_json::to_string(content)?;
         Ok(Sealed { content, digest: digest(&own) })
@@ -234,5 +236,208 @@ pub fn write(folder: &Path, baseline: &Baseline) -> Result<PathBuf, BaselineErro
     match written {
         Ok(()) => Ok(path),
         Err(source) => Err(BaselineError::Write { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::{Direction, Effort, MetricKind, OutcomeKind, Portability, Role};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::baseline::Figures;
+
+    fn figures(kind: MetricKind, values: &[f64]) -> Figures {
+        Figures {
+            unit: "count".into(),
+            kind,
+            direction: Direction::Lower,
+            portability: Portability::Portable,
+            work: false,
+            version: 1,
+            values: values.to_vec(),
+            range: None,
+            anchors: Vec::new(),
+        }
+    }
+
+    fn baseline() -> Baseline {
+        let entry = |id: &str| Entry {
+            id: id.parse().unwrap(),
+            accepted: 1,
+            definition: 3,
+            identity: Digest::of(id.as_bytes()),
+            efforts: Effort::ALL.to_vec(),
+            role: Role::Optimized,
+            expected: OutcomeKind::Ok,
+            calibrated: Some(0.0123),
+            metrics: [
+                ("syncs".to_owned(), figures(MetricKind::Exact, &[3.0])),
+                (
+                    "wall-time".to_owned(),
+                    Figures {
+                        anchors: vec![1e6, 1.1e6],
+                        ..figures(MetricKind::Time, &[0.1 + 0.2, 123_456.789])
+                    },
+                ),
+            ]
+            .into(),
+            before: None,
+        };
+        Baseline {
+            class: "linux-x86_64-test-2c".into(),
+            facts: [("os".to_owned(), "linux".to_owned())].into(),
+            conditions: Conditions { seed: 1, device: "auto".into(), settings: BTreeMap::new() },
+            acceptances: vec![Acceptance {
+                number: 1,
+                when: "2026-01-01T00:00:00Z".into(),
+                reason: "a \"first\"\none".into(),
+                commit: Some("abc".into()),
+                dirty: false,
+                runs: vec!["r1".into(), "r2".into()],
+                harness: "perfharness 0.1.0".into(),
+            }],
+            benchmarks: vec![entry("a/b/c"), entry("a/b/d")],
+        }
+    }
+
+    fn parsed(text: &[u8]) -> Result<Baseline, BaselineError> {
+        parse(Path::new("x.json"), text)
+    }
+
+    #[test]
+    fn what_is_written_is_read_whatever_the_line_ends() {
+        let text = to_text(&baseline()).unwrap();
+        assert_eq!(parsed(text.as_bytes()).unwrap(), baseline());
+        assert_eq!(parsed(text.replace('\n', "\r\n").as_bytes()).unwrap(), baseline());
+        let empty = Baseline { benchmarks: Vec::new(), ..baseline() };
+        assert_eq!(parsed(to_text(&empty).unwrap().as_bytes()).unwrap(), empty);
+    }
+
+    #[test]
+    fn each_benchmark_has_a_line_of_its_own() {
+        let mut other = baseline();
+        other.benchmarks[1].definition = 4;
+        let (before, after) = (to_text(&baseline()).unwrap(), to_text(&other).unwrap());
+        let differing = before.lines().zip(after.lines()).filter(|(a, b)| a != b).count();
+        assert_eq!((differing, before.lines().count()), (1, after.lines().count()));
+    }
+
+    /// The bytes that it was truncated to, or the bit that flipped, can be anywhere.
+    #[test]
+    fn what_is_truncated_is_damaged_at_every_place() {
+        let text = to_text(&baseline()).unwrap();
+        for end in 0..text.len() - 1 {
+            let error = parsed(&text.as_bytes()[..end]).unwrap_err().to_string();
+            assert!(error.contains("damaged") && error.contains("baseline accept"), "{end}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bit_that_flipped_is_damage() {
+        let text = to_text(&baseline()).unwrap();
+        for at in 0..text.len() {
+            for bit in 0..8 {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= 1 << bit;
+                assert!(parsed(&bytes).is_err(), "bit {bit} of byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn edits_by_hand_are_refused_with_the_line() {
+        let text = to_text(&baseline()).unwrap();
+        let edits = [
+            ("[3.0]", "[4.0]"),
+            ("[3.0]", "[3]"),
+            ("[3.0]", "[\"3\"]"),
+            ("[3.0]", "[NaN]"),
+            ("[3.0]", "[1e999]"),
+            ("[3.0]", "[]"),
+            ("[3.0]", "null"),
+            ("\"definition\":3", "\"definition\":3,\"definition\":3"),
+            ("\"syncs\":{", "\"syncs\":{\"unit\":\"count\"},\"syncs\":{"),
+            ("\"class\": ", "\"klass\": "),
+            ("\"seed\":1", "\"seed\":2"),
+            ("a/b/d", "a/b/b"),
+            ("\"benchmarks\": [\n", "\"benchmarks\": [\n\n"),
+            ("first", "last"),
+        ];
+        for (from, to) in edits {
+            assert!(text.contains(from), "{from}");
+            let error = parsed(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+            assert!(matches!(error, BaselineError::Damaged { .. }), "{from} -> {to}: {error}");
+        }
+        let error = parsed(text.replacen("[3.0]", "[4.0]", 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 10 "), "{error}");
+    }
+
+    #[test]
+    fn a_version_from_the_future_is_told_apart_from_damage() {
+        let text = to_text(&baseline()).unwrap().replacen("\"format\": 1", "\"format\": 2", 1);
+        let error = parsed(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, BaselineError::Version { found: 2, .. }), "{error}");
+    }
+
+    #[test]
+    fn nonsense_with_a_right_digest_is_refused() {
+        let nonsense = |edit: fn(&mut Baseline)| {
+            let mut baseline = baseline();
+            edit(&mut baseline);
+            parsed(to_text(&baseline).unwrap().as_bytes()).unwrap_err().to_string()
+        };
+        let found = nonsense(|b| b.benchmarks.swap(0, 1));
+        assert!(found.contains("order"), "{found}");
+        let found = nonsense(|b| b.benchmarks[1] = b.benchmarks[0].clone());
+        assert!(found.contains("order"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].accepted = 7);
+        assert!(found.contains("no known time"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].metrics.get_mut("syncs").unwrap().values.clear());
+        assert!(found.contains("no figure"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].metrics.get_mut("wall-time").unwrap().anchors.truncate(1));
+        assert!(found.contains("anchors"), "{found}");
+    }
+
+    #[test]
+    fn merges_of_different_benchmarks_are_whole() {
+        let (mut ours, mut theirs, mut both) = (baseline(), baseline(), baseline());
+        ours.benchmarks[0].definition = 8;
+        theirs.benchmarks[1].definition = 9;
+        both.benchmarks[0].definition = 8;
+        both.benchmarks[1].definition = 9;
+        let lines = |b: &Baseline| to_text(b).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+        let (base, ours, theirs) = (lines(&baseline()), lines(&ours), lines(&theirs));
+        let merged: Vec<&str> = (0..base.len())
+            .map(|at| if ours[at] == base[at] { theirs[at].as_str() } else { ours[at].as_str() })
+            .collect();
+        assert_eq!(parsed((merged.join("\n") + "\n").as_bytes()).unwrap(), both);
+    }
+
+    proptest! {
+        /// Whatever happens to a file, it is read as what was written or not at all.
+        #[test]
+        fn no_damage_passes_or_panics(
+            at in 0_usize..4000,
+            length in 0_usize..40,
+            with in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let text = to_text(&baseline()).unwrap();
+            let start = at % text.len();
+            let end = (start + length).min(text.len());
+            let mut bytes = text.clone().into_bytes();
+            bytes.splice(start..end, with);
+            if bytes != text.as_bytes() {
+                match parsed(&bytes) {
+                    Ok(found) => prop_assert_eq!(found, baseline()),
+                    Err(error) => prop_assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_refused_in_words(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            prop_assert!(parsed(&bytes).is_err());
+        }
     }
 }

@@ -145,9 +145,10 @@ impl GatePolicy {
 
     /// How a time is judged.
     pub fn time(&self, subject: &Subject<'_>) -> TimePolicy {
-        let (own, default) = match subject.is_software {
-            true => (self.software_time, SOFTWARE_TIME_THRESHOLD),
-            false => (self.time, TIME_THRESHOLD),
+        let (own, default) = if subject.is_software {
+            (self.software_time, SOFTWARE_TIME_THRESHOLD)
+        } else {
+            (self.time, TIME_THRESHOLD)
         };
         let named = self.rules(subject).filter_map(|rule| rule.threshold).last();
         TimePolicy { threshold: named.or(own).unwrap_or(limit(default)) }

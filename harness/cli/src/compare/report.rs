@@ -86,7 +86,7 @@ pub struct Row {
 
 impl Row {
     /// What the row means for the gate, worst first, and then by name.
-    pub fn key(&self) -> (std::cmp::Reverse<(GateOutcome, bool, u8)>, &str, Option<&str>, Against) {
+    pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
             Verdict::Failed => 6,
             Verdict::Regressed => 5,

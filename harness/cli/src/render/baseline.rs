@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::Layout;
 use super::table::heading;
 use super::units;
-use crate::baseline::Baseline;
 use crate::baseline::difference::Change;
+use crate::baseline::{Baseline, Figures};
 
 /// What a machine can tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,7 +56,7 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     for entry in &baseline.benchmarks {
         let wall = entry.metrics.get(standard::WALL_TIME);
         let time = wall
-            .and_then(|f| f.middle())
+            .and_then(Figures::middle)
             .map_or_else(|| format!("expected {}", entry.expected.as_str()), units::duration);
         table.add_row([
             entry.id.to_string(),

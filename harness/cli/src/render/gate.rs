@@ -16,7 +16,7 @@ pub enum GateFormat {
     Markdown,
     /// JSON with a schema.
     Json,
-    /// JUnit XML.
+    /// XML in the form of `JUnit`.
     Junit,
     /// Annotations of GitHub Actions.
     Github,

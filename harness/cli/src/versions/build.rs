@@ -11,6 +11,9 @@ use crate::measure::WorkerCommand;
 /// Stands, in a build or worker command, for the folder that both versions are built into.
 const TARGET: &str = "{target}";
 
+/// Lines of a failed build that are shown.
+const KEPT_LINES: usize = 40;
+
 /// How both versions are built and started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildRecipe {
@@ -135,11 +138,10 @@ impl BuildRecipe {
         if out.status.success() {
             return Ok(());
         }
-        const KEPT: usize = 40;
         let text =
             [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         let lines: Vec<&str> = text.lines().collect();
-        let end = lines[lines.len().saturating_sub(KEPT)..].join("\n");
+        let end = lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n");
         Err(failed(format!("ended with {}", out.status), end))
     }
 

@@ -194,6 +194,12 @@ impl Call<'_> {
         self.args(["--worker", &line])
     }
 
+    /// Adds the test worker in one of its modes as the base.
+    pub(crate) fn base_worker(self, mode: &str) -> Self {
+        let line = format!("{} {mode}", word(test_worker()));
+        self.args(["--base-worker", &line])
+    }
+
     /// Adds the example of the author's guide.
     pub(crate) fn example_worker(self) -> Self {
         self.args(["--worker", &word(example_worker())])

@@ -10,6 +10,8 @@ mod doctor;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
 mod interruption;
@@ -27,3 +29,5 @@ mod record;
 mod samples;
 #[cfg(test)]
 mod show;
+#[cfg(test)]
+mod two_builds;

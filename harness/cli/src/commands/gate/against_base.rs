@@ -56,7 +56,7 @@ pub(super) fn gate(
         Some(reference) => from_commit(reference, opts, config, config_path, &machine, terminal)?,
         None => from_worker(opts, config, &request, &machine)?,
     };
-    let identical = sides.is_built && digests(&sides.base) == digests(&sides.head);
+    let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
     let interrupted = Arc::new(AtomicBool::new(false));
     let describe = |commands: &[WorkerCommand]| {
@@ -99,8 +99,21 @@ pub(super) fn gate(
     measure_and_judge(session, &judged, &path, opts, terminal)
 }
 
-fn digests(commands: &[WorkerCommand]) -> Vec<Option<String>> {
-    commands.iter().map(workers::digest).collect()
+/// Whether two sides are the same files, started in the same way.
+fn are_same(base: &[WorkerCommand], head: &[WorkerCommand]) -> bool {
+    let same = |(one, other): (&WorkerCommand, &WorkerCommand)| {
+        let digest = workers::digest(one);
+        digest.is_some()
+            && digest == workers::digest(other)
+            && one.env == other.env
+            && other_words(one) == other_words(other)
+    };
+    base.len() == head.len() && base.iter().zip(head).all(same)
+}
+
+/// The words of a command that name no file.
+fn other_words(command: &WorkerCommand) -> Vec<&String> {
+    command.command.iter().filter(|word| !Path::new(word).is_file()).collect()
 }
 
 /// What the base has of what was asked for.

@@ -1,0 +1,51 @@
+//! What somebody accepted.
+
+use perfharness_contract::BenchmarkId;
+use perfharness_verdict::judge::{Advisory, Evidence, Verdict};
+
+use super::Terms;
+use crate::compare::policy::direction;
+use crate::compare::report::Row;
+
+/// Takes out of the decision what somebody accepted.
+pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec<String>) {
+    for acknowledged in &terms.policy.acknowledged {
+        let mut is_used = false;
+        let mut expired = None;
+        for row in rows.iter_mut().filter(|row| row.judgement.verdict == Verdict::Regressed) {
+            let Ok(id) = row.benchmark.parse::<BenchmarkId>() else { continue };
+            if !row.metric.as_ref().is_some_and(|metric| acknowledged.is_about(&id, metric)) {
+                continue;
+            }
+            let entry = terms.baseline.and_then(|baseline| Some((baseline, baseline.entry(&id)?)));
+            let accepted = entry.and_then(|(baseline, entry)| baseline.acceptance(entry));
+            if let Some(accepted) = accepted.filter(|accepted| acknowledged.is_expired(&accepted.when)) {
+                expired = Some(accepted.when.clone());
+                continue;
+            }
+            let direction = direction(row.direction.unwrap_or_default());
+            let (figure, ratio) = match &row.judgement.evidence {
+                Evidence::Exact { candidate, baseline, .. } | Evidence::Size { candidate, baseline, .. } => {
+                    (Some(*candidate), Some(candidate / baseline))
+                }
+                evidence => (None, evidence.effect().map(f64::exp)),
+            };
+            is_used = true;
+            if acknowledged.covers(figure, ratio, direction) {
+                let reason = acknowledged.reason.clone();
+                let judgement = row.judgement.clone().advise(Advisory::Acknowledged { reason });
+                row.sentence.push_str("; acknowledged: ");
+                row.sentence.push_str(&acknowledged.reason);
+                row.judgement = judgement;
+            } else {
+                row.sentence.push_str("; beyond what was acknowledged");
+            }
+        }
+        let name = format!("the acknowledgement of `{}` ({})", acknowledged.metric, acknowledged.reason);
+        match expired {
+            Some(when) => remarks.push(format!("{name} has expired: figures were accepted {when}")),
+            None if !is_used => remarks.push(format!("{name} is not needed any more")),
+            None => {}
+        }
+    }
+}

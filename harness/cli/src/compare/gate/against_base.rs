@@ -1,0 +1,163 @@
+//! Two builds that were measured in the same rounds.
+
+use perfharness_contract::{Direction, MetricDef, MetricKind, OutcomeKind, standard};
+use perfharness_verdict::judge::{
+    Account, Ended, ExactFigure, Expected, Judgement, PairedRun, account, judge_exact, judge_paired,
+    judge_size,
+};
+
+use super::{Judging, how_it_ended, is_case_of, skipped};
+use crate::compare::policy::direction;
+use crate::compare::report::{Against, Row};
+use crate::measure::CaseEnd;
+use crate::record::{BenchmarkRecord, CaseRecord, ComparisonRecord, MetricRecord, SelectedRecord};
+
+impl Judging<'_> {
+    pub(super) fn against_base(&self) -> Vec<Row> {
+        let Some(base) = &self.record.base else { return Vec::new() };
+        let against = Against::Base;
+        if base.identical {
+            let digests = base.workers.iter().filter_map(|worker| worker.digest.clone());
+            let judgement = Judgement::identical(digests.collect::<Vec<_>>().join(" "));
+            return vec![self.row("every benchmark", None, against, judgement)];
+        }
+        let expected = base.selected.iter().map(|selected| Expected {
+            id: selected.id.to_string(),
+            identity: Some(selected.identity.0.clone()),
+        });
+        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                return vec![self.row("the record", None, against, Judgement::unusable(error.to_string()))];
+            }
+        };
+        let mut rows = Vec::new();
+        for Account { id, presence } in accounts {
+            if let Some(judgement) = presence.judgement() {
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
+            let Some(head) = self.benchmark(&id) else { continue };
+            let selected: Option<&SelectedRecord> = base.selected.iter().find(|s| s.id == head.id);
+            if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
+                let judgement = Judgement::redefined(selected.definition, head.definition);
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
+            match base.benchmarks.iter().find(|b| b.id == head.id) {
+                Some(before) if before.outcome.kind == OutcomeKind::Ok => {
+                    rows.extend(self.metrics_against_base(before, head));
+                }
+                // Both end as expected, and leave no figure.
+                Some(before) if before.outcome.kind == head.outcome.kind => {}
+                Some(before) => {
+                    let why = format!("the base ended as {}", how_it_ended(before));
+                    rows.push(self.row(&id, None, against, Judgement::no_baseline(why)));
+                }
+                None => {
+                    let judgement = skipped("the base was not measured".to_owned());
+                    rows.push(self.row(&id, None, against, judgement));
+                }
+            }
+        }
+        rows
+    }
+
+    fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<Row> {
+        let id = head.id.to_string();
+        let mut rows = Vec::new();
+        for definition in self.definitions(&head.id) {
+            let metric = definition.id.as_str();
+            let (Some(old), Some(new)) = (before.metrics.get(metric), head.metrics.get(metric)) else {
+                continue;
+            };
+            let is_time = definition.kind == MetricKind::Time;
+            let judgement = match (old.value.value(), new.value.value()) {
+                (Some(_), Some(_)) if is_time => self.paired(head, definition),
+                (Some(old_value), Some(value)) => {
+                    self.figure_against_base(head, definition, (old, old_value), (new, value))
+                }
+                (Some(_), None) if definition.direction != Direction::Neutral => {
+                    let judgement = skipped(new.value.absence().unwrap_or("it was not measured").to_owned());
+                    Some(if is_time { self.advise_time(head, definition, judgement) } else { judgement })
+                }
+                // What the base does not tell is new, or was absent on both sides.
+                _ => None,
+            };
+            rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Base, j)));
+        }
+        rows
+    }
+
+    fn figure_against_base(
+        &self,
+        head: &BenchmarkRecord,
+        definition: &MetricDef,
+        (old, old_value): (&MetricRecord, f64),
+        (new, value): (&MetricRecord, f64),
+    ) -> Option<Judgement> {
+        let subject = self.subject(&head.id, definition);
+        let direction = direction(definition.direction);
+        let nearest = || {
+            let all = old.launches.iter().map(|launch| launch.0).filter(|value| value.is_finite());
+            let range = all.fold([old_value, old_value], |[low, high], v| [low.min(v), high.max(v)]);
+            value.clamp(range[0], range[1])
+        };
+        match definition.kind {
+            // The sides of a round must agree in their work, or the candidate is a wrong result.
+            MetricKind::Exact if definition.work => None,
+            MetricKind::Exact => {
+                let varied = old.demoted || new.demoted;
+                let before = if varied { nearest() } else { old_value };
+                let before = ExactFigure { value: before, varied: old.demoted };
+                let now = ExactFigure { value, varied: new.demoted };
+                judge_exact(before, now, self.terms.policy.exact(&subject), direction)
+            }
+            MetricKind::Size => judge_size(nearest(), value, self.terms.policy.size(&subject), direction),
+            MetricKind::Time | MetricKind::Derived => None,
+        }
+    }
+
+    fn paired(&self, head: &BenchmarkRecord, definition: &MetricDef) -> Option<Judgement> {
+        let base = self.record.base.as_ref()?;
+        let is_ours = |c: &&ComparisonRecord| c.candidate == head.id && c.metric == definition.id;
+        let comparison = base.comparisons.iter().find(is_ours)?;
+        let case = self.record.cases.iter().find(|case| is_case_of(case, &head.id))?;
+        let judgement = self.judge_comparison(comparison, case, head, definition)?;
+        Some(self.advise_time(head, definition, judgement))
+    }
+
+    pub(super) fn judge_comparison(
+        &self,
+        comparison: &ComparisonRecord,
+        case: &CaseRecord,
+        head: &BenchmarkRecord,
+        definition: &MetricDef,
+    ) -> Option<Judgement> {
+        let policy = self.terms.policy.time(&self.subject(&head.id, definition));
+        let is_wall = definition.id.as_str() == standard::WALL_TIME;
+        let dropped: u64 = case.dropped_blocks.values().sum();
+        let calibrated = self.terms.baseline.filter(|b| b.class == self.record.machine.class);
+        let calibrated = calibrated.and_then(|b| b.entry(&head.id)?.calibrated);
+        let run = PairedRun {
+            estimate: &comparison.estimate,
+            if_kept: comparison.if_kept.as_ref(),
+            // Metered samples belong to no block.
+            dropped_blocks: if is_wall { dropped as usize } else { 0 },
+            blocks: if is_wall { case.blocks as usize } else { 0 },
+            ended: ended(case.end.as_ref()),
+            calibrated: calibrated.filter(|_| is_wall),
+        };
+        judge_paired(&run, policy, direction(definition.direction))
+    }
+}
+
+fn ended(end: Option<&CaseEnd>) -> Ended {
+    match end {
+        Some(CaseEnd::Precise { launches } | CaseEnd::LastLook { launches }) => {
+            Ended::Look { launches: *launches }
+        }
+        Some(CaseEnd::Budget { launches }) => Ended::Budget { launches: *launches },
+        Some(CaseEnd::NothingLeft) | None => Ended::Budget { launches: 0 },
+    }
+}

@@ -1,0 +1,278 @@
+//! A record against accepted figures.
+
+use perfharness_contract::{Direction, MetricDef, MetricKind, Portability, standard};
+use perfharness_verdict::judge::{
+    Account, Advisory, Evidence, ExactFigure, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence,
+    Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
+};
+
+use super::{Judging, skipped};
+use crate::baseline::accept::{Scope, anchor};
+use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
+use crate::compare::policy::direction;
+use crate::compare::report::{Against, Row};
+use crate::compare::wording;
+use crate::record::{BenchmarkRecord, ComparisonRecord};
+
+/// The confidence of intervals against stored runs.
+const CONFIDENCE: f64 = 0.99;
+
+/// Degrees of freedom that the spread of all benchmarks counts for beside a benchmark's own: about those of five runs.
+const POOLED_DF: f64 = 4.0;
+
+/// The spread of wall times between runs, over all benchmarks of a baseline.
+pub(super) fn pooled(baseline: &Baseline) -> Option<Pooled> {
+    let variance = |entry: &Entry| {
+        let runs = run_figures(entry.metrics.get(standard::WALL_TIME)?);
+        let logs: Vec<f64> = runs.iter().map(|run| (run.time / run.anchor).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let sum: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        (logs.len() > 1).then(|| sum / (logs.len() - 1) as f64)
+    };
+    let variances: Vec<f64> = baseline.benchmarks.iter().filter_map(variance).collect();
+    let mean = variances.iter().sum::<f64>() / variances.len() as f64;
+    (variances.len() > 2 && mean.is_finite()).then(|| Pooled { sd: mean.sqrt(), df: POOLED_DF })
+}
+
+/// Runs without an anchor are compared as they are.
+fn run_figures(figures: &Figures) -> Vec<RunFigure> {
+    let anchor = |at: usize| figures.anchors.get(at).copied().unwrap_or(1.0);
+    figures
+        .values
+        .iter()
+        .enumerate()
+        .map(|(at, time)| RunFigure { time: *time, anchor: anchor(at) })
+        .collect()
+}
+
+impl Judging<'_> {
+    pub(super) fn against_baseline(&self, baseline: &Baseline, remarks: &mut Vec<String>) -> Vec<Row> {
+        let same_class = baseline.class == self.record.machine.class;
+        let against = Against::Baseline;
+        let scope = Scope::of(self.record);
+        let in_scope = |entry: &&Entry| self.by_id.contains_key(&entry.id.to_string()) || scope.holds(entry);
+        let expected = baseline
+            .benchmarks
+            .iter()
+            .filter(in_scope)
+            .map(|entry| Expected { id: entry.id.to_string(), identity: Some(entry.identity.0.clone()) });
+        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                let judgement = Judgement::unusable(error.to_string());
+                return vec![self.row("the record", None, against, judgement)];
+            }
+        };
+        let mut rows = Vec::new();
+        let mut bound = 0;
+        for Account { id, presence } in accounts {
+            if let Some(judgement) = presence.judgement() {
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
+            let Some(benchmark) = self.benchmark(&id) else { continue };
+            let Some(entry) = baseline.entry(&benchmark.id) else { continue };
+            if entry.definition != benchmark.definition {
+                let judgement = Judgement::redefined(entry.definition, benchmark.definition);
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
+            if entry.expected != benchmark.expected {
+                let why = format!(
+                    "it is now expected to end as {}, and {} was accepted",
+                    benchmark.expected.as_str(),
+                    entry.expected.as_str()
+                );
+                rows.extend(Presence::Failed { why }.judgement().map(|j| self.row(&id, None, against, j)));
+                continue;
+            }
+            rows.extend(self.metrics_against(entry, benchmark, same_class, &mut bound));
+        }
+        if !same_class {
+            let class = &self.record.machine.class;
+            remarks.push(format!(
+                "there is no baseline of {class}; the nearest, {}, judges what is the same on every machine, and {bound} figures that are not were left out",
+                baseline.class
+            ));
+        }
+        rows
+    }
+
+    fn metrics_against(
+        &self,
+        entry: &Entry,
+        benchmark: &BenchmarkRecord,
+        same_class: bool,
+        bound: &mut usize,
+    ) -> Vec<Row> {
+        let definitions = self.definitions(&benchmark.id);
+        let id = benchmark.id.to_string();
+        let mut rows = Vec::new();
+        for (metric, figures) in &entry.metrics {
+            let is_portable = figures.portability == Portability::Portable;
+            if metric == SPEED_UP {
+                rows.extend(self.speed_up(entry, benchmark, figures));
+                continue;
+            }
+            if !same_class && !is_portable {
+                *bound += 1;
+                continue;
+            }
+            // Times are judged within the rounds where there is a base.
+            if figures.kind == MetricKind::Time && self.record.base.is_some() {
+                continue;
+            }
+            let Some(definition) = definitions.iter().find(|d| d.id.as_str() == metric) else {
+                let judgement = skipped(format!("the worker does not report `{metric}` any more"));
+                rows.push(self.row(&id, None, Against::Baseline, judgement));
+                continue;
+            };
+            let judgement = self.metric_against(benchmark, figures, definition);
+            rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Baseline, j)));
+        }
+        let fresh = |d: &&&MetricDef| {
+            let known = entry.metrics.contains_key(d.id.as_str());
+            let measured = benchmark.metrics.get(d.id.as_str()).is_some_and(|m| m.value.value().is_some());
+            !known && measured && !d.work && d.direction != Direction::Neutral
+        };
+        for definition in definitions.iter().filter(fresh) {
+            let judgement = Presence::New.judgement();
+            rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Baseline, j)));
+        }
+        rows
+    }
+
+    pub(super) fn metric_against(
+        &self,
+        benchmark: &BenchmarkRecord,
+        figures: &Figures,
+        definition: &MetricDef,
+    ) -> Option<Judgement> {
+        if !figures.is_of(definition) {
+            return Some(Judgement::redefined(figures.version, definition.version));
+        }
+        let is_judged = figures.work || definition.direction != Direction::Neutral;
+        let found = benchmark.metrics.get(definition.id.as_str());
+        let Some(found) = found.filter(|found| found.value.value().is_some()) else {
+            let why = found.and_then(|found| found.value.absence()).unwrap_or("it was not measured");
+            let judgement = skipped(why.to_owned());
+            let is_time = definition.kind == MetricKind::Time || definition.kind == MetricKind::Derived;
+            let judgement =
+                if is_time { self.advise_time(benchmark, definition, judgement) } else { judgement };
+            return Some(judgement).filter(|_| is_judged);
+        };
+        let value = found.value.value()?;
+        let subject = self.subject(&benchmark.id, definition);
+        let direction = direction(definition.direction);
+        match figures.kind {
+            MetricKind::Exact if figures.work => {
+                let accepted = figures.middle()?;
+                let same = accepted == value;
+                let why =
+                    format!("its work counter `{}` is {value}, and {accepted} was accepted", definition.id);
+                (!same).then(|| Presence::Failed { why }.judgement()).flatten()
+            }
+            MetricKind::Exact => {
+                let varied = figures.range.is_some();
+                let accepted =
+                    if varied || found.demoted { clamp(value, figures)? } else { figures.middle()? };
+                let accepted = ExactFigure { value: accepted, varied };
+                let value = ExactFigure { value, varied: found.demoted };
+                judge_exact(accepted, value, self.terms.policy.exact(&subject), direction)
+            }
+            MetricKind::Size => {
+                judge_size(clamp(value, figures)?, value, self.terms.policy.size(&subject), direction)
+            }
+            MetricKind::Time => {
+                let policy = self.terms.policy.time(&subject);
+                let runs = run_figures(figures);
+                // A GPU has a clock of its own, which the anchor knows nothing of.
+                let on_gpu = self.uses_gpu(&benchmark.id) && !subject.is_software;
+                let anchor =
+                    anchor(self.record, &benchmark.id).filter(|_| !figures.anchors.is_empty() && !on_gpu);
+                let runs = match anchor {
+                    Some(_) => runs,
+                    None => runs.into_iter().map(|run| RunFigure { anchor: 1.0, ..run }).collect(),
+                };
+                let now = RunFigure { time: value, anchor: anchor.unwrap_or(1.0) };
+                let judgement = self.unpaired(&runs, now, policy, direction)?;
+                Some(self.advise_time(benchmark, definition, judgement))
+            }
+            // What is computed from other figures is judged by those.
+            MetricKind::Derived => None,
+        }
+        .map(|judgement| few_launches(judgement, found.launches.len()))
+    }
+
+    fn unpaired(
+        &self,
+        runs: &[RunFigure],
+        now: RunFigure,
+        policy: TimePolicy,
+        direction: perfharness_verdict::judge::Direction,
+    ) -> Option<Judgement> {
+        let same_class =
+            self.terms.baseline.is_some_and(|baseline| baseline.class == self.record.machine.class);
+        let stored = StoredBaseline { runs, pooled: self.pooled, same_class };
+        let judgement = judge_unpaired(&stored, &[now], CONFIDENCE, policy, direction)?;
+        let judgement = if self.terms.one_run {
+            judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS })
+        } else {
+            judgement
+        };
+        let Evidence::TimeUnpaired(evidence) = &judgement.evidence else { return Some(judgement) };
+        // What the runs of the baseline differ by says what this machine can tell.
+        let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
+        Some(match smallest {
+            Some(smallest) if smallest > policy.delta() => {
+                judgement.advise(Advisory::TooNoisy { smallest_detectable: smallest })
+            }
+            _ => judgement,
+        })
+    }
+
+    fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<Row> {
+        // The base says more than what was stored.
+        if self.record.base.is_some() {
+            return None;
+        }
+        let comparison = self.record.comparison(&benchmark.id, standard::WALL_TIME)?;
+        let judgement = self.judge_speed_up(entry, benchmark, figures, comparison)?;
+        let definition = wording::speed_up();
+        Some(self.row(&entry.id.to_string(), Some(&definition), Against::Baseline, judgement))
+    }
+
+    pub(super) fn judge_speed_up(
+        &self,
+        entry: &Entry,
+        benchmark: &BenchmarkRecord,
+        figures: &Figures,
+        comparison: &ComparisonRecord,
+    ) -> Option<Judgement> {
+        let definition = wording::speed_up();
+        let policy = self.terms.policy.time(&self.subject(&entry.id, &definition));
+        let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
+        let judgement = self.unpaired(&run_figures(figures), now, policy, direction(figures.direction))?;
+        let judgement = few_launches(judgement, comparison.launches.len());
+        Some(self.advise_time(benchmark, &definition, judgement))
+    }
+}
+
+/// The nearest figure that the baseline had in any launch: what varied by itself proves nothing.
+fn clamp(value: f64, figures: &Figures) -> Option<f64> {
+    let [low, high] = figures.extremes()?;
+    Some(value.clamp(low, high))
+}
+
+/// A level from too few launches has no interval of its own, and is worth as little as a baseline of too few runs.
+fn few_launches(judgement: Judgement, launches: usize) -> Judgement {
+    let needed = perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+    match judgement.evidence {
+        Evidence::TimeUnpaired(_) if launches < needed => Judgement {
+            verdict: Verdict::Inconclusive,
+            reason: Reason::TooFewLaunches { launches, needed },
+            ..judgement
+        },
+        _ => judgement,
+    }
+}

@@ -1,0 +1,483 @@
+//! Rows and outcomes for records that are made up: every way in which a gate could go wrong has a case here.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::protocol::Reading;
+use perfharness_contract::{Number, OutcomeKind, standard};
+use perfharness_verdict::Estimate;
+use perfharness_verdict::judge::{Advisory, Reason};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::baseline::accept::{Terms as AcceptTerms, accept};
+use crate::measure::Outcome;
+use crate::record::{BaseRecord, ComparisonRecord, ConfirmationRecord, SelectedRecord};
+
+const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
+
+fn metric(unit: &str, kind: &str, values: &[f64]) -> Value {
+    json!({"unit": unit, "kind": kind, "value": values[0], "launches": values, "samples": 16})
+}
+
+fn benchmark(variant: &str) -> Value {
+    json!({
+        "id": format!("w/c/{variant}"), "definition": 1, "role": if variant == "slow" { "slow" } else { "other" },
+        "outcome": {"kind": "ok"}, "expected": "ok", "environment": null, "sample": null, "warm_up": null, "check": null,
+        "metrics": {
+            "wall-time": metric("ns", "time", &[1000.0; 8]),
+            "cpu-time": metric("ns", "time", &[1000.0; 8]),
+            "peak-rss": metric("bytes", "size", &[8e6, 8.1e6]),
+            "syncs": metric("count", "exact", &[3.0, 3.0]),
+            "steps": metric("count", "exact", &[7.0, 7.0]),
+            "peak": metric("bytes", "size", &[1e6, 1e6]),
+        }
+    })
+}
+
+fn estimate(theta: f64, launches: usize) -> Value {
+    json!({
+        "theta": theta, "sd": 0.001, "interval": {"lower": theta - 0.002, "upper": theta + 0.002}, "confidence": 0.99,
+        "launches": launches, "placements": launches, "rounds": launches * 2, "empty_launches": 0, "empty_placements": 0
+    })
+}
+
+fn comparison(candidate: &str, reference: &str, theta: f64) -> Value {
+    json!({
+        "candidate": format!("w/c/{candidate}"), "reference": format!("w/c/{reference}"), "metric": "wall-time",
+        "estimate": estimate(theta, 8), "launches": vec![theta; 8], "smallest_detectable": 0.004
+    })
+}
+
+fn workload() -> Value {
+    let metric = |id: &str, unit: &str, kind: &str| json!({"id": id, "unit": unit, "kind": kind});
+    let portable = |id: &str| json!({"id": id, "unit": "count", "kind": "exact", "portability": "portable"});
+    let work = json!({"id": "steps", "unit": "count", "kind": "exact", "direction": "neutral", "work": true});
+    json!({
+        "id": "w", "version": 1, "cases": [{"id": "c"}],
+        "variants": VARIANTS.map(|id| json!({"id": id, "summary": id})),
+        "metrics": [portable("syncs"), work, metric("peak", "bytes", "size")],
+    })
+}
+
+fn record() -> RunRecord {
+    let launch = |n: u32| json!({"launch": n, "unix_ms": 1, "load_average": null, "anchor_ns": 1e6, "environments": [], "seconds": 1.0});
+    serde_json::from_value(json!({
+        "format": 1,
+        "run": {
+            "id": "r", "started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:01:00Z", "harness": "perfharness 0",
+            "arguments": [], "patterns": ["all"], "seed": 1, "effort": "quick", "device": "auto", "budget_s": 1.0,
+            "design": {"looks": {"kind": "fixed", "launches": 8}, "half_width": 0.05, "confidence": 0.99, "sample_ns": 1},
+            "shard": {"index": 1, "count": 1}, "ended": "complete", "resumed": 0,
+            "time": {"launches_s": 1.0, "placements_s": 1.0, "blocks_s": 1.0, "samples_s": 1.0, "outside_share": 0.5}
+        },
+        "source": {"commit": "abc", "dirty": false},
+        "machine": {"class": "here", "class_is_set": false, "facts": {"os": "linux"}},
+        "environments": [], "workers": [], "workloads": [workload()], "metrics": standard::harness_metrics(),
+        "cases": [{
+            "workload": "w", "case": "c", "pairing": "together", "end": {"reason": "last-look", "launches": 8},
+            "seconds": 1.0, "blocks": 32, "dropped_blocks": {}, "launches": (0..8).map(launch).collect::<Vec<_>>()
+        }],
+        "benchmarks": VARIANTS.map(benchmark),
+        "comparisons": [comparison("optimized", "slow", -1.0), comparison("other", "slow", -0.5)],
+        "claims": [], "samples": null
+    }))
+    .unwrap()
+}
+
+/// A run whose times are all `factor` times as long.
+fn run(id: &str, factor: f64) -> RunRecord {
+    let mut record = record();
+    record.run.id = id.into();
+    for benchmark in &mut record.benchmarks {
+        for time in ["wall-time", "cpu-time"] {
+            let metric = benchmark.metrics.get_mut(time).unwrap();
+            metric.value = Reading::Value(Number(1000.0 * factor));
+            metric.launches = vec![Number(1000.0 * factor); 8];
+        }
+    }
+    record
+}
+
+/// Five runs that differ by half a percent.
+fn baseline() -> Baseline {
+    let runs: Vec<RunRecord> = [1.0, 1.005, 0.995, 1.002, 0.998]
+        .iter()
+        .enumerate()
+        .map(|(at, factor)| run(&format!("r{at}"), *factor))
+        .collect();
+    let terms = AcceptTerms { only: &[], reason: "first", when: "2026-02-01T00:00:00Z".into() };
+    accept(&runs, None, &terms).unwrap().baseline
+}
+
+fn judged_with(record: &RunRecord, baseline: Option<&Baseline>, policy: &GatePolicy) -> GateReport {
+    judge(record, &Terms { baseline, policy, command: "perfharness gate", one_run: false })
+}
+
+fn judged(record: &RunRecord) -> GateReport {
+    judged_with(record, Some(&baseline()), &GatePolicy::default())
+}
+
+fn row<'r>(report: &'r GateReport, variant: &str, metric: &str) -> &'r Row {
+    let id = format!("w/c/{variant}");
+    let metric = (!metric.is_empty()).then_some(metric);
+    let found = report.rows.iter().find(|row| row.benchmark == id && row.metric.as_deref() == metric);
+    found.unwrap_or_else(|| panic!("no row {variant} {metric:?}: {report:#?}"))
+}
+
+fn set(record: &mut RunRecord, variant: usize, metric: &str, value: f64) {
+    let metric = record.benchmarks[variant].metrics.get_mut(metric).unwrap();
+    metric.value = Reading::Value(Number(value));
+    metric.launches = vec![Number(value); metric.launches.len()];
+}
+
+#[test]
+fn an_unchanged_run_is_unchanged_in_every_row() {
+    let report = judged(&run("now", 1.001));
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    let tally = report.tally();
+    assert_eq!((tally.regressed, tally.inconclusive, tally.failed, tally.no_baseline), (0, 0, 0, 0));
+    assert!(tally.unchanged >= 12, "{tally:?}");
+    // What is done is not judged, and what is derived is judged by what it comes from.
+    assert!(report.rows.iter().all(|row| row.metric.as_deref() != Some("steps")));
+}
+
+#[rstest]
+#[case::a_count(1, "syncs", 4.0, GateOutcome::Regressed)]
+#[case::a_count_of_the_exhibit(0, "syncs", 4.0, GateOutcome::Regressed)]
+#[case::a_peak(1, "peak", 2e6, GateOutcome::Regressed)]
+#[case::a_time(1, "wall-time", 1200.0, GateOutcome::Regressed)]
+#[case::the_time_of_the_exhibit(0, "wall-time", 1200.0, GateOutcome::Ok)]
+#[case::a_diagnosis(1, "cpu-time", 2000.0, GateOutcome::Ok)]
+#[case::less_work(1, "steps", 6.0, GateOutcome::Failed)]
+#[case::fewer(1, "syncs", 2.0, GateOutcome::Ok)]
+#[case::within_what_the_launches_had(1, "peak-rss", 8.2e6, GateOutcome::Ok)]
+fn a_change_of_a_figure_is_judged_by_what_it_is(
+    #[case] variant: usize,
+    #[case] metric: &str,
+    #[case] value: f64,
+    #[case] outcome: GateOutcome,
+) {
+    let mut record = record();
+    set(&mut record, variant, metric, value);
+    let report = judged(&record);
+    assert_eq!(report.outcome, outcome, "{report:#?}");
+}
+
+#[test]
+fn a_speed_up_that_went_regresses() {
+    let mut record = record();
+    record.comparisons[0] = serde_json::from_value(comparison("optimized", "slow", -0.1)).unwrap();
+    let report = judged(&record);
+    let row = row(&report, "optimized", SPEED_UP);
+    assert_eq!(row.judgement.verdict, Verdict::Regressed, "{row:#?}");
+    assert!(row.sentence.contains("less fast"), "{}", row.sentence);
+}
+
+#[test]
+fn what_is_gone_renamed_skipped_or_failed_is_a_verdict() {
+    let mut gone = record();
+    gone.benchmarks.remove(2);
+    assert_eq!(row(&judged(&gone), "other", "").judgement.reason, Reason::Missing);
+    assert_eq!(judged(&gone).outcome, GateOutcome::Failed);
+
+    let mut renamed = record();
+    renamed.benchmarks[2].id = "w/c/another".parse().unwrap();
+    renamed.workloads[0].variants[2].id = "another".parse().unwrap();
+    let report = judged(&renamed);
+    assert_eq!(row(&report, "other", "").judgement.reason, Reason::Renamed { to: "w/c/another".into() });
+
+    let mut skipped = record();
+    skipped.benchmarks[2].outcome = Outcome::new(OutcomeKind::Skipped, "no GPU");
+    skipped.benchmarks[2].metrics = BTreeMap::new();
+    let report = judged(&skipped);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert!(row(&report, "other", "").sentence.contains("no GPU"));
+
+    let mut failed = record();
+    failed.benchmarks[2].outcome = Outcome::new(OutcomeKind::WrongResult, "off by one");
+    let report = judged(&failed);
+    assert_eq!(report.outcome, GateOutcome::Failed);
+    assert!(row(&report, "other", "").sentence.contains("off by one"));
+
+    let mut expected = record();
+    expected.benchmarks[2].expected = OutcomeKind::WrongResult;
+    expected.benchmarks[2].outcome = Outcome::new(OutcomeKind::WrongResult, "off by one");
+    assert_eq!(judged(&expected).outcome, GateOutcome::Failed, "an expectation must not excuse what fails");
+}
+
+#[test]
+fn a_run_of_some_does_not_miss_the_others() {
+    let mut record = record();
+    record.benchmarks.remove(2);
+    record.run.patterns = vec!["w/c/{slow,optimized}".into()];
+    assert_eq!(judged(&record).outcome, GateOutcome::Ok);
+}
+
+#[test]
+fn without_anything_to_compare_a_gate_is_not_green() {
+    let mut other = record();
+    other.workloads[0].version = 2;
+    other.benchmarks.iter_mut().for_each(|benchmark| benchmark.definition = 2);
+    let report = judged(&other);
+    assert_eq!(report.outcome, GateOutcome::NothingCompared, "{report:#?}");
+    assert!(row(&report, "slow", "").sentence.contains("defined anew"));
+    let empty = Baseline { benchmarks: Vec::new(), ..baseline() };
+    let report = judged_with(&record(), Some(&empty), &GatePolicy::default());
+    assert_eq!(report.outcome, GateOutcome::NothingCompared);
+    assert_eq!(judged_with(&record(), None, &GatePolicy::default()).outcome, GateOutcome::NothingCompared);
+}
+
+#[test]
+fn a_figure_that_is_not_there_any_more_is_no_pass() {
+    let mut absent = record();
+    let metric = absent.benchmarks[1].metrics.get_mut("syncs").unwrap();
+    metric.value = Reading::Absent { absent: "no counter".into() };
+    let report = judged(&absent);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert!(row(&report, "optimized", "syncs").sentence.contains("no counter"));
+
+    let mut undeclared = record();
+    undeclared.workloads[0].metrics.retain(|metric| metric.id.as_str() != "syncs");
+    undeclared.benchmarks.iter_mut().for_each(|benchmark| drop(benchmark.metrics.remove("syncs")));
+    assert_eq!(judged(&undeclared).outcome, GateOutcome::Undecided);
+}
+
+#[test]
+fn figures_that_are_no_numbers_are_open() {
+    for value in [f64::NAN, f64::INFINITY] {
+        for metric in ["syncs", "peak", "wall-time"] {
+            let mut record = record();
+            set(&mut record, 1, metric, value);
+            let report = judged(&record);
+            assert_eq!(report.outcome, GateOutcome::Undecided, "{metric} {value}: {report:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_nearby_machine_class_judges_what_is_portable() {
+    let mut elsewhere = run("now", 5.0);
+    elsewhere.machine.class = "elsewhere".into();
+    let report = judged(&elsewhere);
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    assert!(report.rows.iter().all(|row| matches!(row.metric.as_deref(), Some("syncs" | SPEED_UP))));
+    assert!(report.remarks[0].contains("no baseline of elsewhere"), "{:?}", report.remarks);
+    set(&mut elsewhere, 1, "syncs", 4.0);
+    assert_eq!(judged(&elsewhere).outcome, GateOutcome::Regressed);
+}
+
+#[test]
+fn few_runs_and_few_launches_decide_no_time() {
+    let terms = AcceptTerms { only: &[], reason: "first", when: "2026-02-01T00:00:00Z".into() };
+    let runs = [run("r0", 1.0), run("r1", 1.002), run("r2", 0.999)];
+    let few = accept(&runs, None, &terms).unwrap();
+    assert!(few.remarks.iter().any(|remark| remark.contains("3 of the 5 runs")), "{:?}", few.remarks);
+    let report = judged_with(&run("now", 2.0), Some(&few.baseline), &GatePolicy::default());
+    assert_eq!(report.outcome, GateOutcome::Ok);
+    let row = row(&report, "other", "wall-time");
+    assert!(row.judgement.advisory.contains(&Advisory::FewRuns { runs: 3, needed: 5 }), "{row:#?}");
+    assert_eq!(row.word(), "advisory");
+
+    let mut short = run("now", 1.0);
+    short.benchmarks[2].metrics.get_mut("wall-time").unwrap().launches.truncate(3);
+    let report = judged(&short);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+}
+
+#[test]
+fn a_baseline_of_noisy_runs_is_advisory_for_times() {
+    let terms = AcceptTerms { only: &[], reason: "first", when: "2026-02-01T00:00:00Z".into() };
+    let runs: Vec<RunRecord> =
+        [1.0, 1.2, 0.8, 1.1, 0.9].iter().enumerate().map(|(at, f)| run(&format!("r{at}"), *f)).collect();
+    let noisy = accept(&runs, None, &terms).unwrap().baseline;
+    let report = judged_with(&run("now", 1.1), Some(&noisy), &GatePolicy::default());
+    let row = row(&report, "other", "wall-time");
+    assert!(row.judgement.advisory.iter().any(|a| matches!(a, Advisory::TooNoisy { .. })), "{row:#?}");
+    assert_eq!(report.outcome, GateOutcome::Ok);
+}
+
+#[test]
+fn the_speed_of_the_day_is_taken_out() {
+    let mut slow_day = run("now", 1.5);
+    slow_day.cases[0].launches.iter_mut().for_each(|launch| launch.anchor_ns = Some(1.5e6));
+    assert_eq!(judged(&slow_day).outcome, GateOutcome::Ok);
+    assert_eq!(judged(&run("now", 1.5)).outcome, GateOutcome::Regressed);
+}
+
+#[test]
+fn what_was_acknowledged_does_not_fail_within_its_bound() {
+    let policy = |bound: u32, since: &str| -> GatePolicy {
+        toml::from_str(&format!(
+            "[[acknowledged]]\nbenchmark = \"w/c/optimized\"\nmetric = \"syncs\"\nbound = {bound}\nreason = \"needed\"\nsince = \"{since}\""
+        ))
+        .unwrap()
+    };
+    let mut worse = record();
+    set(&mut worse, 1, "syncs", 4.0);
+    let judged = |bound, since| judged_with(&worse, Some(&baseline()), &policy(bound, since));
+    let report = judged(4, "2026-02-02");
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    assert!(row(&report, "optimized", "syncs").sentence.contains("acknowledged: needed"));
+    assert_eq!(judged(3, "2026-02-02").outcome, GateOutcome::Regressed);
+    // Figures were accepted since.
+    let expired = judged(4, "2026-01-31");
+    assert_eq!(expired.outcome, GateOutcome::Regressed);
+    assert!(expired.remarks.iter().any(|remark| remark.contains("expired")), "{:?}", expired.remarks);
+    let unused = judged_with(&record(), Some(&baseline()), &policy(4, "2026-02-02"));
+    assert!(unused.remarks.iter().any(|remark| remark.contains("not needed")), "{:?}", unused.remarks);
+}
+
+/// A record of a run against a base, the candidate `theta` slower.
+fn against_base(theta: f64) -> RunRecord {
+    let mut record = record();
+    let selected = record.benchmarks.iter().map(|benchmark| SelectedRecord {
+        id: benchmark.id.clone(),
+        definition: 1,
+        identity: perfharness_contract::Digest::of(benchmark.id.to_string().as_bytes()),
+    });
+    record.base = Some(BaseRecord {
+        source: record.source.clone(),
+        workers: Vec::new(),
+        identical: false,
+        selected: selected.collect(),
+        benchmarks: record.benchmarks.clone(),
+        comparisons: VARIANTS.map(|id| serde_json::from_value(comparison(id, id, theta)).unwrap()).to_vec(),
+    });
+    record
+}
+
+fn paired(record: &RunRecord) -> GateReport {
+    judged_with(record, None, &GatePolicy::default())
+}
+
+#[test]
+fn two_builds_that_are_alike_pass() {
+    let report = paired(&against_base(0.001));
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    assert!(flagged(&report).is_empty());
+}
+
+#[test]
+fn a_flag_counts_once_fresh_launches_confirm_it() {
+    let mut record = against_base(0.2);
+    let first = paired(&record);
+    assert_eq!(first.outcome, GateOutcome::Regressed);
+    let flags = flagged(&first);
+    let ids: Vec<String> = flags.keys().map(ToString::to_string).collect();
+    assert_eq!(ids, ["w/c/optimized", "w/c/other"], "the exhibit is not measured again");
+    assert!(flags.values().all(|launches| (8..=32).contains(launches)), "{flags:?}");
+
+    let confirmation = |theta: f64| ConfirmationRecord {
+        cases: record.cases.clone(),
+        benchmarks: record.benchmarks.clone(),
+        comparisons: VARIANTS
+            .map(|id| serde_json::from_value::<ComparisonRecord>(comparison(id, id, theta)).unwrap())
+            .to_vec(),
+    };
+    let (confirmed, refuted) = (confirmation(0.2), confirmation(0.0));
+    record.confirmation = Some(confirmed);
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Regressed);
+    assert!(row(&report, "other", "wall-time").sentence.contains("confirmed by fresh launches"));
+    record.confirmation = Some(refuted);
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+}
+
+#[test]
+fn identical_programs_pass_without_being_measured() {
+    let mut record = against_base(0.0);
+    record.benchmarks.clear();
+    record.cases.clear();
+    if let Some(base) = &mut record.base {
+        base.identical = true;
+        base.benchmarks.clear();
+    }
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Ok);
+    assert!(report.rows[0].sentence.contains("byte for byte"));
+}
+
+#[test]
+fn what_only_one_build_has_is_listed() {
+    let mut record = against_base(0.0);
+    let base = record.base.as_mut().unwrap();
+    base.selected.remove(0);
+    base.selected.push(SelectedRecord { id: "w/c/gone".parse().unwrap(), ..base.selected[0].clone() });
+    let report = paired(&record);
+    assert_eq!(row(&report, "slow", "").judgement.reason, Reason::New);
+    assert_eq!(report.outcome, GateOutcome::Failed);
+    assert!(row(&report, "gone", "").sentence.contains("gone"));
+}
+
+#[test]
+fn a_base_that_failed_is_no_baseline() {
+    let mut record = against_base(0.0);
+    let base = record.base.as_mut().unwrap();
+    base.benchmarks[2].outcome = Outcome::new(OutcomeKind::Crashed, "oops");
+    base.comparisons.remove(2);
+    let report = paired(&record);
+    assert_eq!(row(&report, "other", "").judgement.verdict, Verdict::NoBaseline);
+    assert_eq!(report.outcome, GateOutcome::Ok);
+}
+
+#[test]
+fn counts_are_held_against_the_base_and_the_accepted_figures() {
+    let mut record = against_base(0.0);
+    set(&mut record, 1, "syncs", 4.0);
+    let report = judged(&record);
+    let regressed: Vec<Against> = report
+        .rows
+        .iter()
+        .filter(|row| row.judgement.verdict == Verdict::Regressed)
+        .map(|row| row.against)
+        .collect();
+    assert_eq!(regressed, [Against::Base, Against::Baseline]);
+    // The rounds say more of times than figures of another day.
+    let times = report.rows.iter().filter(|row| row.metric.as_deref() == Some("wall-time"));
+    assert!(times.clone().all(|row| row.against == Against::Base) && times.count() == 3);
+}
+
+#[test]
+fn too_few_launches_are_undecided() {
+    let mut record = against_base(0.0);
+    for comparison in &mut record.base.as_mut().unwrap().comparisons {
+        comparison.estimate = serde_json::from_value::<Estimate>(estimate(0.0, 4)).unwrap();
+    }
+    assert_eq!(paired(&record).outcome, GateOutcome::Undecided);
+}
+
+#[test]
+fn the_worst_comes_first() {
+    let mut record = record();
+    set(&mut record, 1, "syncs", 4.0);
+    record.benchmarks[2].outcome = Outcome::new(OutcomeKind::Crashed, "oops");
+    let report = judged(&record);
+    let verdicts: Vec<Verdict> = report.rows.iter().map(|row| row.judgement.verdict).collect();
+    assert_eq!(verdicts[..2], [Verdict::Failed, Verdict::Regressed]);
+}
+
+#[test]
+fn five_hundred_benchmarks_are_judged_soon() {
+    let mut record = record();
+    let mut baseline = baseline();
+    let (benchmark, entry) = (record.benchmarks[1].clone(), baseline.benchmarks[0].clone());
+    let ids: Vec<BenchmarkId> = (0..500).map(|n| format!("w/c/v{n:03}").parse().unwrap()).collect();
+    let variant = record.workloads[0].variants[1].clone();
+    record.workloads[0].variants = ids
+        .iter()
+        .map(|id| perfharness_contract::VariantDef { id: id.variant.clone(), ..variant.clone() })
+        .collect();
+    record.benchmarks =
+        ids.iter().map(|id| BenchmarkRecord { id: id.clone(), ..benchmark.clone() }).collect();
+    baseline.benchmarks =
+        ids.iter().map(|id| crate::baseline::Entry { id: id.clone(), ..entry.clone() }).collect();
+    let start = perfharness_platform::clock::monotonic_ns();
+    let report = judged_with(&record, Some(&baseline), &GatePolicy::default());
+    let took = perfharness_platform::clock::monotonic_ns() - start;
+    assert_eq!(report.outcome, GateOutcome::Ok);
+    assert!(report.rows.len() >= 2500, "{}", report.rows.len());
+    // In release it takes some 10 ms; this is a debug build on a machine that may do something else.
+    assert!(took < 5_000_000_000, "{took} ns");
+}

@@ -1,0 +1,209 @@
+//! Accepted figures, and the gate against them, with workers that do right. Two real builds are in `two_builds`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fixture::{Done, Harness};
+
+/// The one baseline of the folder.
+fn baseline(harness: &Harness) -> String {
+    let mut names: Vec<_> =
+        fs::read_dir(harness.path("baselines")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    names.remove(0).file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// A folder with figures of two short runs of `spin/short`.
+fn accepted() -> Harness {
+    let harness = Harness::new();
+    let call =
+        harness.call("baseline accept --runs 2 --only spin/short --launches 2").args(["--reason", "first"]);
+    call.worker("good").done().code(0).says(&["2 of the 5 runs"]);
+    harness
+}
+
+fn rows(done: &Done) -> Vec<Value> {
+    done.json()["rows"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_was_accepted_is_shown_checked_and_gated() {
+    let harness = accepted();
+    let text = harness.read(&format!("baselines/{}", baseline(&harness)));
+    assert!(text.contains("\"reason\":\"first\""), "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("\"id\":\"spin/short/")).count(), 4);
+    let shown = harness.call("baseline show").done().code(0).stdout;
+    assert!(shown.contains("spin/short/plus10") && shown.contains("first"), "{shown}");
+    assert!(harness.call("baseline check").done().code(0).stdout.contains("4 benchmarks, whole"));
+
+    let gate = |line: &str| {
+        harness.call(&format!("gate spin/short --launches 2 --format json {line}")).worker("good")
+    };
+    let done = gate("--junit junit.xml --markdown gate.md --output gated/run.json").done().code(0);
+    let found = rows(&done);
+    // Times of two runs are shown and prove nothing; counts do.
+    assert!(
+        found
+            .iter()
+            .any(|row| row["metric"] == "heap-allocations" && row["judgement"]["verdict"] == "unchanged")
+    );
+    let walls = found.iter().filter(|row| row["metric"] == "wall-time");
+    assert!(walls.clone().all(|row| !row["judgement"]["advisory"].as_array().unwrap().is_empty()));
+    assert_eq!(walls.count(), 4);
+    assert!(!harness.read("junit.xml").is_empty() && !harness.read("gate.md").is_empty());
+    let kept: Value = serde_json::from_str(&harness.read("gated/gate.json")).unwrap();
+    assert_eq!(kept, done.json());
+    // The record can be judged again.
+    assert_eq!(
+        harness.call("gate gated/run.json --format json").done().code(0).json()["rows"],
+        done.json()["rows"]
+    );
+}
+
+#[test]
+fn a_benchmark_that_is_not_measured_any_more_is_no_pass() {
+    let harness = accepted();
+    // A worker without `spin` at all.
+    let done = harness.call("gate all --launches 2 --effort quick --format json").worker("bad").done();
+    let gone = rows(&done).iter().filter(|row| row["judgement"]["reason"]["because"] == "missing").count();
+    assert_eq!((done.status.code(), gone), (Some(5), 4), "{}", done.stdout);
+}
+
+#[test]
+fn there_is_no_green_without_figures() {
+    let harness = Harness::new();
+    let done = harness.call("gate spin/short --launches 2").worker("good").done().code(2);
+    done.says(&["no accepted figures", "baseline accept --runs 5", "--base"]);
+    assert!(!harness.path("reports").exists(), "it says so before it measures");
+    harness.call("baseline show").done().code(2).says(&["baseline accept"]);
+    harness.call("baseline check nowhere").done().code(2).says(&["nowhere.json"]);
+}
+
+#[test]
+fn a_damaged_baseline_stops_everything_and_stays_as_it_is() {
+    let harness = accepted();
+    let path = format!("baselines/{}", baseline(&harness));
+    let text = harness.read(&path);
+    let damaged = text.replacen("\"values\":[", "\"values\":[1", 1);
+    assert_ne!(damaged, text);
+    harness.write(&path, &damaged);
+    let refused = |line: &str| {
+        harness.call(line).worker("good").done().code(2).says(&["is damaged", "restore it from git"]);
+        assert_eq!(harness.read(&path), damaged, "{line}");
+    };
+    refused("gate spin/short --launches 2");
+    let accept =
+        harness.call("baseline accept --runs 1 --only spin/short --launches 2 --reason again").worker("good");
+    accept.done().code(2).says(&["is damaged"]);
+    assert_eq!(harness.read(&path), damaged);
+    for line in ["baseline show", "baseline check"] {
+        harness.call(line).done().code(2).says(&["is damaged"]);
+    }
+    // Nor is another class held against it.
+    harness.write("perfharness.toml", "[machine]\nclass = \"elsewhere\"\n");
+    refused("gate spin/short --launches 2");
+    for end in (0..50).map(|n| text.len() * n / 50) {
+        harness.write(&path, &text[..end]);
+        harness.call("baseline check").done().code(2).says(&["damaged"]);
+    }
+}
+
+#[test]
+fn what_failed_or_was_measured_otherwise_is_not_accepted() {
+    let harness = Harness::new();
+    harness.measure("misbehave/c/{good,wrong} --launches 2").worker("bad").done().code(5);
+    let refused = harness.call("baseline accept run.json --reason x").done().code(2);
+    refused.says(&["misbehave/c/wrong", "wrong-result"]);
+    let twice = harness.call("baseline accept run.json run.json --reason x").done().code(2);
+    twice.says(&["given twice"]);
+    harness.call("baseline accept run.json --reason").args([""]).done().code(2);
+    harness.call("baseline accept --reason x").done().code(2);
+    assert!(!harness.path("baselines").exists());
+
+    let harness = accepted();
+    harness.measure("spin/short --launches 2 --seed 7").worker("good").done().code(0);
+    harness.call("gate run.json").done().code(2).says(&["another seed"]);
+    harness.call("baseline accept run.json --reason x").done().code(2).says(&["another seed"]);
+}
+
+#[test]
+fn accepting_some_keeps_the_others_and_what_was_before() {
+    let harness = accepted();
+    let call = harness
+        .call("baseline accept --runs 1 --only spin/short/double --launches 2")
+        .args(["--reason", "again"]);
+    call.worker("good").done().code(0);
+    let text = harness.read(&format!("baselines/{}", baseline(&harness)));
+    let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap();
+    assert!(
+        line("spin/short/double").contains("\"accepted\":2")
+            && line("spin/short/double").contains("\"before\":{")
+    );
+    assert!(
+        line("spin/short/plus10").contains("\"accepted\":1")
+            && line("spin/short/plus10").contains("\"before\":null")
+    );
+    let shown = harness.call("baseline show").done().code(0).stdout;
+    assert!(shown.contains("again"), "{shown}");
+}
+
+#[test]
+fn two_records_are_compared_and_their_times_are_advisory() {
+    let harness = Harness::new();
+    harness.measure("spin/short --launches 2").worker("good").done().code(0);
+    fs::rename(harness.path("run.json"), harness.path("a.json")).unwrap();
+    harness.measure("spin/short --launches 2").worker("good").done().code(0);
+    let done = harness.call("compare a.json run.json --format json").done().code(0);
+    assert!(rows(&done).iter().any(|row| row["metric"] == "heap-bytes"));
+    for format in ["text", "markdown", "junit", "github"] {
+        let shown = harness.call(&format!("compare a.json run.json --format {format}")).done().code(0);
+        assert!(!shown.stdout.is_empty(), "{format}");
+    }
+    harness.call("compare a.json nowhere.json").done().code(2).says(&["nowhere.json"]);
+    harness.measure("spin/short --launches 2 --seed 7").worker("good").done().code(0);
+    harness.call("compare a.json run.json").done().code(2).says(&["another seed"]);
+}
+
+#[test]
+fn benchmarks_are_calibrated_against_themselves() {
+    let harness = accepted();
+    let call = harness.call("calibrate spin/short/plus10 --launches 8 --json").worker("good");
+    let found = call.done().code(0).says(&["kept in"]).json();
+    let row = &found["rows"][0];
+    assert_eq!(row["benchmark"], "spin/short/plus10");
+    assert!(row["smallest_detectable"].as_f64().unwrap() > 0.0, "{found:#}");
+    let text = harness.read(&format!("baselines/{}", baseline(&harness)));
+    let line = text.lines().find(|line| line.contains("spin/short/plus10")).unwrap();
+    assert!(!line.contains("\"calibrated\":null"), "{line}");
+    harness.call("baseline check").done().code(0);
+}
+
+#[test]
+fn a_worker_that_is_built_already_is_a_base() {
+    let harness = Harness::new();
+    // The same file is not worth measuring.
+    let same = harness.call("gate spin/short --launches 2 --format json").base_worker("good").worker("good");
+    let done = same.done().code(0);
+    assert!(rows(&done)[0]["sentence"].as_str().unwrap().contains("byte for byte"), "{}", done.stdout);
+    // The same file started in another way is another program; what it has nothing of is new, and nothing is shown.
+    let other = harness.call("gate spin/short --launches 2 --format json").base_worker("bad").worker("good");
+    let found = rows(&other.done().code(4));
+    assert!(
+        found.len() == 4 && found.iter().all(|row| row["judgement"]["verdict"] == "no-baseline"),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn a_gate_that_is_asked_for_wrongly_says_so() {
+    let harness = Harness::new();
+    let refused = |line: &str, says: &[&str]| drop(harness.call(line).done().code(2).says(says));
+    refused("gate a.json spin", &["a.json is a record"]);
+    refused("gate nowhere.json", &["nowhere.json"]);
+    refused("gate --base x --base-worker y", &["--base"]);
+    refused("gate --fail-on nothing", &["nothing"]);
+    refused("gate --trust-head", &["--base"]);
+    harness.write("perfharness.toml", "[gate]\ntime = -1\n");
+    refused("gate", &["perfharness.toml", "negative"]);
+}

@@ -1,0 +1,190 @@
+//! `gate --base` from end to end: a repository with a worker of its own, two real builds of it, and planted changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::fixture::{Harness, require_tool};
+
+const SOURCE: &str = include_str!("../fixtures/gated/main.rs");
+
+/// Times of such a change are measured on whatever machine the tests run on; so often they may stay undecided.
+const ATTEMPTS: usize = 4;
+
+/// A repository with a commit on `main` and a branch for a change.
+struct Gated {
+    harness: Harness,
+}
+
+impl Gated {
+    fn new() -> Self {
+        let gated = Self { harness: Harness::new() };
+        let contract = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("contract");
+        let manifest = format!(
+            "[package]\nname = \"gated\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\nperfharness-contract = {{ path = {:?} }}\n\n[profile.release]\ncodegen-units = 1\n\n[workspace]\n",
+            contract.to_str().unwrap()
+        );
+        let harness = &gated.harness;
+        harness.write("repo/Cargo.toml", manifest);
+        harness.write("repo/src/main.rs", SOURCE);
+        harness.write("repo/.gitignore", "/target\n/reports\n");
+        harness.write("repo/perfharness.toml", "[gate]\nworker = [\"{target}/release/gated\"]\n");
+        let lock = contract.parent().unwrap().parent().unwrap().join("Cargo.lock");
+        fs::copy(lock, harness.path("repo/Cargo.lock")).unwrap();
+        // The lock file of the workspace pins the same versions, and holds more than this needs.
+        gated.cargo(&["metadata", "--offline", "--format-version", "1"]);
+        gated.git(&["init", "--quiet", "--initial-branch", "main"]);
+        gated.commit("the base");
+        gated.git(&["checkout", "--quiet", "-b", "change"]);
+        gated
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.harness.path("repo")
+    }
+
+    fn cargo(&self, arguments: &[&str]) {
+        let mut command = Command::new(env!("CARGO"));
+        let status =
+            command.args(arguments).current_dir(self.folder()).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "cargo {arguments:?}");
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=test", "-c", "user.email=test@localhost"]).args(arguments);
+        assert!(command.current_dir(self.folder()).status().unwrap().success(), "git {arguments:?}");
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
+    }
+
+    /// Makes the branch the base with one constant changed.
+    fn change(&self, from: &str, to: &str) {
+        assert!(SOURCE.contains(from), "{from}");
+        self.git(&["reset", "--quiet", "--hard", "main"]);
+        self.harness.write("repo/src/main.rs", SOURCE.replacen(from, to, 1));
+        self.commit(to);
+    }
+
+    /// Gates the branch; gives exit code, what was found, and what was said on stderr.
+    fn gate(&self, arguments: &[&str]) -> (i32, Value, String) {
+        let line = ["gate", "--base", "main", "--format", "json", "--effort", "quick"];
+        let mut command =
+            self.harness.command(Path::new(crate::fixture::PROGRAM), &[&line[..], arguments].concat());
+        // A sandboxed home has no toolchain; the build needs that of the tests.
+        command.current_dir(self.folder());
+        let out = command.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        let found = serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{said}", String::from_utf8_lossy(&out.stdout)));
+        (out.status.code().unwrap(), found, said)
+    }
+
+    /// Insists on what a planted change is found to be.
+    #[track_caller]
+    fn finds(&self, change: (&str, &str), arguments: &[&str], due: &Due<'_>) {
+        self.change(change.0, change.1);
+        for attempt in 1..=ATTEMPTS {
+            let (code, found, said) = self.gate(arguments);
+            let rows = found["rows"].as_array().unwrap();
+            let is_it = |row: &&Value| {
+                row["benchmark"].as_str() == Some(due.benchmark)
+                    && row["metric"].as_str() == due.metric
+                    && row["judgement"]["verdict"].as_str() == Some(due.verdict)
+            };
+            let row = rows.iter().find(is_it);
+            if let Some(row) = row.filter(|_| code == due.code) {
+                let sentence = row["sentence"].as_str().unwrap();
+                assert!(sentence.contains(due.says), "{sentence}");
+                assert!(row["reproduce"].as_str().unwrap().contains(due.benchmark));
+                return;
+            }
+            let undecided = code == 4 && due.metric == Some("wall-time");
+            assert!(undecided && attempt < ATTEMPTS, "{change:?}: exit {code}\n{found:#}\n{said}");
+        }
+    }
+}
+
+/// What is to be found.
+struct Due<'a> {
+    code: i32,
+    benchmark: &'a str,
+    metric: Option<&'a str>,
+    verdict: &'a str,
+    says: &'a str,
+}
+
+#[test]
+fn a_gate_finds_what_two_builds_differ_in() {
+    if !require_tool(&["git", "--version"]) {
+        return;
+    }
+    let gated = Gated::new();
+    let work = "gated/n1/work";
+    let due = |code, metric, verdict, says| Due { code, benchmark: work, metric, verdict, says };
+
+    // Nothing but another commit: the programs are the same, and there is nothing to measure.
+    gated.commit("only a message");
+    let (code, found, said) = gated.gate(&[]);
+    assert_eq!(code, 0, "{found:#}\n{said}");
+    assert!(found["rows"][0]["sentence"].as_str().unwrap().contains("byte for byte"), "{found:#}");
+
+    // What counts and sizes tell needs few launches.
+    let few = ["--launches", "2"];
+    let counts = |from, to, metric, says| {
+        gated.finds((from, to), &few, &due(3, Some(metric), "regressed", says));
+    };
+    counts("COPIES: u64 = 1", "COPIES: u64 = 2", "copies", "1 more: 2 against 1");
+    counts("SYNCS: u64 = 1", "SYNCS: u64 = 2", "syncs", "1 more: 2 against 1");
+    counts("SCRATCH: usize = 1 << 20", "SCRATCH: usize = 1 << 21", "heap-peak", "more");
+    gated.finds(("OFFSET: u64 = 0", "OFFSET: u64 = 1"), &few, &due(5, None, "failed", "wrong-result"));
+    gated.finds(
+        ("SURVIVES: bool = true", "SURVIVES: bool = false"),
+        &few,
+        &due(5, None, "failed", "crashed"),
+    );
+    let gone = ("VARIANTS: [&str; 2] = [\"work\", \"other\"]", "VARIANTS: [&str; 1] = [\"work\"]");
+    let other = Due { benchmark: "gated/n1/other", ..due(5, None, "failed", "gone") };
+    gated.finds(gone, &few, &other);
+
+    // A second in all is too little for a time.
+    gated.change("WASTE: u64 = 8_000", "WASTE: u64 = 8_001");
+    let (code, found, said) = gated.gate(&few);
+    assert_eq!((code, found["outcome"].as_str()), (4, Some("undecided")), "{found:#}\n{said}");
+
+    let slower = ("WASTE: u64 = 8_000", "WASTE: u64 = 12_800");
+    gated.finds(slower, &["gated/n1/work"], &due(3, Some("wall-time"), "regressed", "slower"));
+    let faster = ("WASTE: u64 = 8_000", "WASTE: u64 = 3_200");
+    gated.finds(faster, &["gated/n1/work"], &due(0, Some("wall-time"), "improved", "faster"));
+}
+
+#[test]
+fn a_base_that_cannot_be_had_says_what_to_do() {
+    if !require_tool(&["git", "--version"]) {
+        return;
+    }
+    let harness = Harness::new();
+    harness.call("gate --base main").done().code(2).says(&["no git repository", "--base-worker"]);
+    let gated = Gated::new();
+    let call = |line: &str| gated.harness.call(line).within("repo").done();
+    call("gate --base nowhere").code(2).says(&["nowhere", "git fetch"]);
+    // A clone of depth 1 has no merge base.
+    gated.commit("a change");
+    let clone = gated.harness.path("shallow");
+    let url = format!("file://{}", gated.folder().display());
+    gated.git(&["clone", "--quiet", "--depth", "1", "--no-single-branch", &url, clone.to_str().unwrap()]);
+    let shallow = gated.harness.call("gate --base origin/main").within("shallow").done();
+    // Git takes the two ends for unrelated, or finds one within the other.
+    if shallow.status.code() == Some(2) {
+        shallow.says(&["shallow", "fetch-depth: 0"]);
+    }
+    // What does not build is not measured.
+    gated.harness.write("repo/src/main.rs", "fn main() { nonsense }");
+    gated.commit("broken");
+    call("gate --base main").code(1).says(&["head does not build", "nonsense"]);
+}
