@@ -1,35 +1,53 @@
 //! The index on the GPU, in f32: transforms, bins and sums; only the index itself comes back.
 //!
-//! The signals of two bands are the real and the imaginary part of one. As many of them are transformed at a time as
-//! a budget of bytes holds, so that no buffer grows with the number of pairs. What is kept of a band is a byte for
-//! each sample of a phase, and an f32 for each of an amplitude.
+//! The signals of two bands are the real and the imaginary part of one. As many of them, and as many channels, are at
+//! hand at a time as a budget of bytes allows. What is kept of the channels at hand is their spectra, and a byte for
+//! each sample of a phase. Amplitudes go into the indexes as soon as they are there.
 
+mod cut;
 mod transform;
+
+use std::rc::Rc;
 
 use bytemuck::{Pod, Zeroable};
 use perfharness_contract::Failure;
 use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Readback};
 
 use crate::fast::{Pair, Spectrum};
-use crate::{Filters, Normalisation, Settings, Shape};
-use transform::Transform;
+use crate::settings::check_length;
+use crate::{Filters, Normalisation, PacError, Settings, Shape};
+use cut::{Cut, Need};
+use transform::{Pass, Steps, Transform};
 
 const COMPLEX: &str = include_str!("shaders/complex.wgsl");
 const SIZES: &str = include_str!("shaders/sizes.wgsl");
 const COMPLEX_BYTES: u64 = size_of::<[f32; 2]>() as u64;
 
-/// A dispatch and its workgroups.
-type Work = (Bound, [u32; 3]);
+/// A dispatch.
+#[derive(Clone, Debug)]
+struct Work {
+    /// What is bound, for each place where the signal may lie; one for all where it does not matter.
+    bound: Vec<Rc<Bound>>,
+    groups: [u32; 3],
+}
+
+impl Work {
+    fn one(bound: Bound, groups: [u32; 3]) -> Self {
+        Self { bound: vec![Rc::new(bound)], groups }
+    }
+}
 
 /// What every kernel is told; see `sizes.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Sizes {
-    channels: u32,
     samples: u32,
     extension: u32,
     circle: u32,
     padded: u32,
+    all_channels: u32,
+    channels: u32,
+    first_channel: u32,
     bands: u32,
     first: u32,
 }
@@ -38,36 +56,26 @@ struct Sizes {
 #[derive(Debug)]
 pub struct GpuPlan {
     gpu: Gpu,
-    /// First the work that depends on where the signal lies, for each place.
-    extend: Vec<Work>,
-    rest: Vec<Work>,
-    index: Buffer,
-    readback: Readback<f32>,
-    values: Vec<f32>,
+    shape: Shape,
+    inputs: usize,
+    work: Vec<Work>,
+    /// Samples in every bin over the call, where they matter.
+    in_call: Option<Buffer>,
+    /// Place and bits of a sample that is no number, for each channel; then the index.
+    result: Buffer,
+    readback: Readback<u32>,
+    values: Vec<u32>,
+    chunks: u64,
     copied_bytes: u64,
 }
 
-/// What is bound to the kernels.
-struct Planner<'a> {
-    gpu: &'a Gpu,
-    settings: &'a Settings,
-    sizes: Sizes,
-    circle: Transform,
-    padded: Transform,
-    /// Three buffers for the signals of a chunk: two are filtered back and forth, and two turned.
-    chunk: [Buffer; 3],
-    /// Signals of a chunk.
-    at_once: u32,
-}
-
 impl GpuPlan {
-    /// Plans for signals that lie in one of `inputs`, (channel, sample) of f32. The buffers that the transforms work
-    /// in take up to `budget` bytes together. Only the textbook's normalisation is offered. Samples are not checked on
-    /// the device, where a NaN may become anything: [`Shape::check_samples`] does it before. A mean far from 0 costs
-    /// digits; [`crate::Plan`] takes it out.
+    /// Plans for signals that lie in one of `inputs`, (channel, sample) of f32. Everything else that it has on the
+    /// device, what is read back included, takes `budget` bytes at most.
     ///
     /// # Errors
-    /// When the settings or the shape are not what they must be, or the device lacks something.
+    /// When the settings or the shape are not what they must be, the budget is too small for one channel and two
+    /// bands, or the device lacks something.
     pub fn new(
         gpu: &Gpu,
         settings: &Settings,
@@ -77,32 +85,38 @@ impl GpuPlan {
     ) -> Result<Self, Failure> {
         settings.check()?;
         shape.check()?;
-        if settings.normalisation != Normalisation::Textbook {
-            return Err(Failure::Failed("on the GPU there is only the textbook's normalisation".into()));
+        for input in inputs {
+            check_length("samples", input.count::<f32>() as usize, shape.len())?;
         }
         let spectrum = Spectrum::<f32>::new(&Filters::design(settings, shape.samples), shape.samples);
-        let planner = Planner::new(gpu, settings, shape, &spectrum, budget)?;
-        let spectra = planner.complex("spectra", shape.channels * spectrum.circle_length())?;
-        let other = planner.complex("other spectra", shape.channels * spectrum.circle_length())?;
-        let extend = planner.extend(inputs, &spectra)?;
-        let channels = shape.channels as u32;
-        let (mut rest, at) = planner.circle.work(1.0, channels, &[&spectra, &other], 0)?;
-        let spectra = if at == 0 { spectra } else { other };
-        let row_words = shape.samples.div_ceil(4);
-        let bins =
-            gpu.buffer_for::<u32>("bins", (settings.phase.len() * shape.channels * row_words) as u64)?;
-        let amplitudes =
-            gpu.buffer_for::<f32>("amplitudes", (settings.amplitude.len() * shape.len()) as u64)?;
-        rest.extend(planner.phases(&spectrum.phase, &spectra, &bins)?);
-        rest.extend(planner.amplitudes(&spectrum.amplitude, &spectra, &amplitudes)?);
-        let indexes = settings.indexes(shape.channels);
-        let index = gpu.buffer_for::<f32>("index", indexes as u64)?;
-        rest.push(planner.couple(&bins, &amplitudes, &index)?);
-        let readback = gpu.readback("index on the host", indexes as u64)?;
+        let need = Need {
+            channels: shape.channels as u64,
+            samples: shape.samples as u64,
+            circle: spectrum.circle_length() as u64,
+            padded: spectrum.padded_length() as u64,
+            phase_bands: settings.phase.len() as u64,
+            amplitude_bands: settings.amplitude.len() as u64,
+            bins: settings.bins as u64,
+            budget,
+            max_binding: gpu.max_binding(),
+            max_groups: u64::from(gpu.device().limits().max_compute_workgroups_per_dimension),
+        };
+        let planner = Planner::new(gpu, settings, shape, &spectrum, &need)?;
+        let (work, chunks) = planner.work(inputs)?;
+        let readback = gpu.readback("result on the host", need.result_count())?;
         let pairs = spectrum.phase.len() + spectrum.amplitude.len();
-        let copied_bytes = (pairs * shape.len()) as u64 * COMPLEX_BYTES;
-        let values = vec![0.0; indexes];
-        Ok(Self { gpu: gpu.clone(), extend, rest, index, readback, values, copied_bytes })
+        Ok(Self {
+            gpu: gpu.clone(),
+            shape,
+            inputs: inputs.len(),
+            work,
+            in_call: planner.in_call,
+            result: planner.result,
+            readback,
+            values: vec![0; need.result_count() as usize],
+            chunks,
+            copied_bytes: (pairs * shape.len()) as u64 * COMPLEX_BYTES,
+        })
     }
 
     /// Bytes that a call copies unchanged on the device: the filtered signals, which are padded.
@@ -110,23 +124,130 @@ impl GpuPlan {
         self.copied_bytes
     }
 
+    /// How often a call transforms as many signals as fit the budget and the limits of the device.
+    pub fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
     /// Computes the index of the signal at place `at` of the inputs and waits for it: one submit, one sync. Writes
     /// (amplitude band, phase band, channel).
     ///
     /// # Errors
-    /// When the device fails.
-    pub fn index(&mut self, at: usize, index: &mut [f64]) -> Result<(), GpuError> {
-        let mut commands = self.gpu.commands("index");
-        for (bound, groups) in std::iter::once(&self.extend[at]).chain(&self.rest) {
-            commands.dispatch(bound, *groups);
+    /// When a sample is NaN or infinite, which leaves `index` as it was, when `index` has another length than planned,
+    /// or the device fails.
+    pub fn index(&mut self, at: usize, index: &mut [f64]) -> Result<(), Failure> {
+        let faults = 2 * self.shape.channels;
+        check_length("indexes", index.len(), self.values.len() - faults)?;
+        if at >= self.inputs {
+            return Err(Failure::Failed(format!("there is no input {at}; there are {}", self.inputs)));
         }
-        commands.download(&self.index, &mut self.readback).submit()?;
+        let mut commands = self.gpu.commands("index");
+        if let Some(in_call) = &self.in_call {
+            commands.clear(in_call);
+        }
+        for Work { bound, groups } in &self.work {
+            commands.dispatch(&bound[at.min(bound.len() - 1)], *groups);
+        }
+        commands.download(&self.result, &mut self.readback).submit()?;
         self.readback.wait_into(&mut self.values)?;
-        for (to, value) in index.iter_mut().zip(&self.values) {
-            *to = f64::from(*value);
+        let (faults, values) = self.values.split_at(faults);
+        for (channel, fault) in faults.chunks(2).enumerate() {
+            let sample = fault[0] as usize;
+            if sample < self.shape.samples {
+                let value = f32::from_bits(fault[1]).to_string();
+                return Err(PacError::NotFinite { channel, sample, value }.into());
+            }
+        }
+        for (to, bits) in index.iter_mut().zip(values) {
+            let value = f64::from(f32::from_bits(*bits));
+            // What `couple.wgsl` says of an index that is NaN.
+            *to = if value == -1.0 { f64::NAN } else { value };
         }
         Ok(())
     }
+}
+
+/// The kernels, which all chunks share.
+struct Kernels {
+    means: Pipeline,
+    extend: Pipeline,
+    filter: Pipeline,
+    pad: Pipeline,
+    turn: Pipeline,
+    bins: Pipeline,
+    count: Pipeline,
+    amplitudes: Pipeline,
+    couple: Pipeline,
+}
+
+impl Kernels {
+    fn new(gpu: &Gpu, settings: &Settings) -> Result<Self, GpuError> {
+        let bins = settings.bins;
+        // Each thread of `couple` has a histogram, and the workgroup the means of the bins.
+        let memory = gpu.device().limits().max_compute_workgroup_storage_size as usize;
+        let fits = |threads: &usize| (12 * threads + 8) * bins + 48 <= memory;
+        let threads = [64, 32, 16, 8, 4].into_iter().find(fits).unwrap_or(2);
+        let edges = (bins - 1) / 2;
+        let constants = format!("const BINS = {bins}u;\nconst EDGES = {edges}u;\nconst SIZE = {threads}u;\n");
+        let divisor = match settings.normalisation {
+            Normalisation::Textbook => include_str!("shaders/own_count.wgsl"),
+            Normalisation::Tensorpac => include_str!("shaders/count_in_call.wgsl"),
+        };
+        let plain = |label, source| gpu.pipeline(label, &[COMPLEX, SIZES, source].concat(), "main");
+        let of_bins = |label, sources: &[&str]| {
+            gpu.pipeline(label, &[&constants, SIZES, &sources.concat()].concat(), "main")
+        };
+        Ok(Self {
+            means: plain("means", include_str!("shaders/means.wgsl"))?,
+            extend: plain("extend", include_str!("shaders/extend.wgsl"))?,
+            filter: plain("filter", include_str!("shaders/filter.wgsl"))?,
+            pad: plain("pad", include_str!("shaders/pad.wgsl"))?,
+            turn: plain("turn", include_str!("shaders/turn.wgsl"))?,
+            bins: of_bins("bins", &[include_str!("shaders/bins.wgsl")])?,
+            count: of_bins("count", &[include_str!("shaders/count.wgsl")])?,
+            amplitudes: plain("amplitudes", include_str!("shaders/amplitudes.wgsl"))?,
+            couple: of_bins("couple", &[divisor, include_str!("shaders/couple.wgsl")])?,
+        })
+    }
+}
+
+/// The bands of a kind.
+struct Bands {
+    count: u32,
+    /// Pairs of them.
+    pairs: u32,
+    gains: Buffer,
+}
+
+/// What is bound to the kernels.
+struct Planner<'a> {
+    gpu: &'a Gpu,
+    kernels: Kernels,
+    sizes: Sizes,
+    cut: Cut,
+    phase: Bands,
+    amplitude: Bands,
+    edges: Buffer,
+    /// Of the channels at hand.
+    means: Buffer,
+    spectra: Buffer,
+    bins: Buffer,
+    in_call: Option<Buffer>,
+    result: Buffer,
+    /// Three buffers for the signals of a chunk: two are filtered back and forth, and two turned.
+    chunk: [Buffer; 3],
+    passes: Passes,
+}
+
+/// The transforms of a chunk, between its buffers.
+struct Passes {
+    /// Of channels; it ends in the spectra.
+    forward: Pass,
+    /// Number of the buffer that it begins in: the spectra, or the first of the chunk.
+    begin: usize,
+    back: Pass,
+    /// The Hilbert transform, forward and back.
+    turned: [Pass; 2],
 }
 
 impl<'a> Planner<'a> {
@@ -135,145 +256,215 @@ impl<'a> Planner<'a> {
         settings: &'a Settings,
         shape: Shape,
         spectrum: &Spectrum<f32>,
-        budget: u64,
-    ) -> Result<Self, GpuError> {
+        need: &Need,
+    ) -> Result<Self, Failure> {
+        let cut = need.cut()?;
         let (circle, padded) = (spectrum.circle_length(), spectrum.padded_length());
         let sizes = Sizes {
-            channels: shape.channels as u32,
             samples: shape.samples as u32,
             extension: spectrum.extension as u32,
             circle: circle as u32,
             padded: padded as u32,
+            all_channels: shape.channels as u32,
+            channels: 0,
+            first_channel: 0,
             bands: 0,
             first: 0,
         };
-        let most_pairs = spectrum.phase.len().max(spectrum.amplitude.len());
-        let all = (most_pairs * shape.channels) as u64;
-        let each = circle.max(padded) as u64 * COMPLEX_BYTES;
-        // One signal at least, whatever the budget.
-        let held = (budget / 3).min(gpu.max_binding()) / each;
-        let bytes = held.clamp(1, all) * each;
-        let chunk = ["filtered", "filtered or turned", "turned"].map(|label| gpu.buffer(label, bytes));
-        let [a, b, c] = chunk;
-        Ok(Self {
-            gpu,
-            settings,
-            sizes,
-            circle: Transform::new(gpu, circle)?,
-            padded: Transform::new(gpu, padded)?,
-            chunk: [a?, b?, c?],
-            at_once: (bytes / each) as u32,
-        })
-    }
-
-    fn complex(&self, label: &str, count: usize) -> Result<Buffer, GpuError> {
-        self.gpu.buffer(label, count as u64 * COMPLEX_BYTES)
-    }
-
-    fn pipeline(&self, label: &str, source: &str) -> Result<Pipeline, GpuError> {
-        let bins = self.settings.bins;
-        let constants = format!("const BINS = {bins}u;\nconst EDGES = {}u;\n", (bins - 1) / 2);
-        self.gpu.pipeline(label, &[&constants, COMPLEX, SIZES, source].concat(), "main")
-    }
-
-    fn extend(&self, inputs: &[Buffer], spectra: &Buffer) -> Result<Vec<Work>, GpuError> {
-        let pipeline = self.pipeline("extend", include_str!("shaders/extend.wgsl"))?;
-        let sizes = self.gpu.uniform("sizes", &self.sizes)?;
-        let bind = |x| {
-            let bound = pipeline.bind([("sizes", &sizes), ("x", x), ("circle", spectra)])?;
-            Ok((bound, rows(self.sizes.circle, self.sizes.channels)))
+        let bands = |pairs: &[Pair<f32>], count: usize| {
+            let gains: Vec<[f32; 2]> =
+                pairs.iter().flat_map(|pair| pair.gain.iter().map(|g| [g.re, g.im])).collect();
+            let gains = gpu.upload("gains", &gains)?;
+            Ok::<_, GpuError>(Bands { count: count as u32, pairs: pairs.len() as u32, gains })
         };
-        inputs.iter().map(bind).collect()
-    }
-
-    /// The work that makes the bins of all phase bands.
-    fn phases(&self, pairs: &[Pair<f32>], spectra: &Buffer, bins: &Buffer) -> Result<Vec<Work>, GpuError> {
-        let pipeline = self.pipeline("bins", include_str!("shaders/bins.wgsl"))?;
-        let half = self.settings.bins / 2 + 1..self.settings.bins;
-        let turn =
-            |j: usize| std::f64::consts::TAU * j as f64 / self.settings.bins as f64 - std::f64::consts::PI;
+        let half = settings.bins / 2 + 1..settings.bins;
+        let turn = |j: usize| std::f64::consts::TAU * j as f64 / settings.bins as f64 - std::f64::consts::PI;
         let edge = |j| [turn(j).cos() as f32, turn(j).sin() as f32];
         // No buffer is empty, so there is one edge that nobody looks at.
         let edges: Vec<[f32; 2]> = half.map(edge).chain([[0.0; 2]]).collect();
-        let edges = self.gpu.upload("edges", &edges)?;
-        let groups_of = self.sizes.samples.div_ceil(4);
-        self.bands(pairs, self.settings.phase.len(), spectra, |sizes, filtered, hilbert, signals| {
-            let bound = pipeline.bind([
-                ("sizes", sizes),
-                ("filtered", filtered),
-                ("hilbert", hilbert),
-                ("edges", &edges),
-                ("bins", bins),
-            ])?;
-            Ok((bound, rows(groups_of, signals)))
+        // What is uploaded comes first, while the staging buffers for it have room in the budget.
+        let phase = bands(&spectrum.phase, settings.phase.len())?;
+        let amplitude = bands(&spectrum.amplitude, settings.amplitude.len())?;
+        let mut steps = Steps::new();
+        let around = Transform::new(gpu, circle, &mut steps)?;
+        let in_time = Transform::new(gpu, padded, &mut steps)?;
+        let edges = gpu.upload("edges", &edges)?;
+        let in_call = match settings.normalisation {
+            Normalisation::Textbook => None,
+            Normalisation::Tensorpac => {
+                Some(gpu.buffer_for::<u32>("bins in the call", settings.bins as u64)?)
+            }
+        };
+        let spectra = gpu.buffer("spectra", cut.channels * circle as u64 * COMPLEX_BYTES)?;
+        let signals = cut.signals * need.row() * COMPLEX_BYTES;
+        let [a, b, c] = ["filtered", "filtered or turned", "turned"].map(|label| gpu.buffer(label, signals));
+        let chunk = [a?, b?, c?];
+        let begin = around.steps() % 2;
+        let back = around.pass(-1.0, [&chunk[0], &chunk[1]], 0)?;
+        let turned = [&chunk[1 - back.end], &chunk[2]];
+        let forward = in_time.pass(1.0, turned, 0)?;
+        let again = in_time.pass(-1.0, turned, forward.end)?;
+        let passes = Passes {
+            forward: around.pass(1.0, [&spectra, &chunk[0]], begin)?,
+            begin,
+            back,
+            turned: [forward, again],
+        };
+        Ok(Self {
+            gpu,
+            kernels: Kernels::new(gpu, settings)?,
+            sizes,
+            phase,
+            amplitude,
+            edges,
+            means: gpu.buffer_for::<f32>("means", cut.channels)?,
+            bins: gpu.buffer("bins", cut.channels * need.bins_bytes())?,
+            in_call,
+            result: gpu.buffer_for::<u32>("result", need.result_count())?,
+            spectra,
+            chunk,
+            passes,
+            cut,
         })
     }
 
-    /// The work that makes the amplitudes of all amplitude bands.
-    fn amplitudes(&self, pairs: &[Pair<f32>], spectra: &Buffer, to: &Buffer) -> Result<Vec<Work>, GpuError> {
-        let pipeline = self.pipeline("amplitudes", include_str!("shaders/amplitudes.wgsl"))?;
-        self.bands(pairs, self.settings.amplitude.len(), spectra, |sizes, filtered, hilbert, signals| {
-            let bound = pipeline.bind([
+    /// The work of a call, and how many chunks of signals are transformed in it.
+    fn work(&self, inputs: &[Buffer]) -> Result<(Vec<Work>, u64), GpuError> {
+        let all = self.sizes.all_channels;
+        let mut groups = Vec::new();
+        for first_channel in (0..all).step_by(self.cut.channels as usize) {
+            let channels = (all - first_channel).min(self.cut.channels as u32);
+            groups.push(Sizes { channels, first_channel, ..self.sizes });
+        }
+        let mut work = Vec::new();
+        let mut chunks = 0;
+        if let Some(in_call) = &self.in_call {
+            // An index takes all phases of the call, so they are counted before there is any.
+            for group in &groups {
+                self.phases(*group, inputs, &mut work, &mut chunks)?;
+                let sizes = self.gpu.uniform("sizes", group)?;
+                let bound = self.kernels.count.bind([
+                    ("sizes", &sizes),
+                    ("bins", &self.bins),
+                    ("in_call", in_call),
+                ])?;
+                work.push(Work::one(bound, [self.phase.count, group.channels, 1]));
+            }
+        }
+        for group in &groups {
+            // Where all channels are at hand, their bins are still there.
+            if self.in_call.is_none() || groups.len() > 1 {
+                self.phases(*group, inputs, &mut work, &mut chunks)?;
+            }
+            self.amplitudes(*group, &mut work, &mut chunks)?;
+        }
+        Ok((work, chunks))
+    }
+
+    /// The work that makes the spectra of the channels at hand, and the bins of all phase bands.
+    fn phases(
+        &self,
+        group: Sizes,
+        inputs: &[Buffer],
+        work: &mut Vec<Work>,
+        chunks: &mut u64,
+    ) -> Result<(), GpuError> {
+        let Self { kernels, means, passes, .. } = self;
+        let sizes = self.gpu.uniform("sizes", &group)?;
+        let circle = [&self.spectra, &self.chunk[0]][passes.begin];
+        let bind = |x| {
+            let bindings = [("sizes", &sizes), ("x", x), ("means", means), ("result", &self.result)];
+            kernels.means.bind(bindings).map(Rc::new)
+        };
+        let bound = inputs.iter().map(bind).collect::<Result<_, _>>()?;
+        work.push(Work { bound, groups: [group.channels, 1, 1] });
+        let bind = |x| {
+            let bindings = [("sizes", &sizes), ("x", x), ("means", means), ("circle", circle)];
+            kernels.extend.bind(bindings).map(Rc::new)
+        };
+        let bound = inputs.iter().map(bind).collect::<Result<_, _>>()?;
+        work.push(Work { bound, groups: rows(group.circle, group.channels) });
+        work.extend(passes.forward.work(group.channels));
+        self.bands(group, &self.phase, work, chunks, |sizes, signals| {
+            let (filtered, hilbert, _) = self.analytic();
+            let bound = kernels.bins.bind([
                 ("sizes", sizes),
                 ("filtered", filtered),
                 ("hilbert", hilbert),
-                ("amplitudes", to),
+                ("edges", &self.edges),
+                ("bins", &self.bins),
             ])?;
-            Ok((bound, rows(self.sizes.samples, signals)))
+            Ok(vec![Work::one(bound, rows(group.samples.div_ceil(4), signals))])
         })
     }
 
-    /// The work that filters and turns all bands of a kind, chunk by chunk; `take` binds what takes the result over.
+    /// The work that makes the amplitudes of the channels at hand, chunk by chunk, and their indexes with all phases.
+    fn amplitudes(&self, group: Sizes, work: &mut Vec<Work>, chunks: &mut u64) -> Result<(), GpuError> {
+        self.bands(group, &self.amplitude, work, chunks, |sizes, signals| {
+            let (filtered, hilbert, free) = self.analytic();
+            let amplitudes = self.kernels.amplitudes.bind([
+                ("sizes", sizes),
+                ("filtered", filtered),
+                ("hilbert", hilbert),
+                ("amplitudes", free),
+            ])?;
+            let mut bindings =
+                vec![("sizes", sizes), ("bins", &self.bins), ("amplitudes", free), ("result", &self.result)];
+            bindings.extend(self.in_call.as_ref().map(|in_call| ("in_call", in_call)));
+            let couple = self.kernels.couple.bind(bindings)?;
+            Ok(vec![
+                Work::one(amplitudes, rows(group.samples, signals)),
+                Work::one(couple, [self.phase.count, signals, 1]),
+            ])
+        })
+    }
+
+    /// The buffers in which a chunk's filtered signals and their Hilbert transforms end up, and the one that is free.
+    fn analytic(&self) -> (&Buffer, &Buffer, &Buffer) {
+        let filtered = self.passes.back.end;
+        let turned = [&self.chunk[1 - filtered], &self.chunk[2]];
+        let end = self.passes.turned[1].end;
+        (&self.chunk[filtered], turned[end], turned[1 - end])
+    }
+
+    /// The work that filters and turns all bands of a kind, chunk by chunk; `take` binds what takes a chunk over.
     fn bands(
         &self,
-        pairs: &[Pair<f32>],
-        bands: usize,
-        spectra: &Buffer,
-        take: impl Fn(&Buffer, &Buffer, &Buffer, u32) -> Result<Work, GpuError>,
-    ) -> Result<Vec<Work>, GpuError> {
-        let filter = self.pipeline("filter", include_str!("shaders/filter.wgsl"))?;
-        let pad = self.pipeline("pad", include_str!("shaders/pad.wgsl"))?;
-        let turn = self.pipeline("turn", include_str!("shaders/turn.wgsl"))?;
-        let gains: Vec<[f32; 2]> =
-            pairs.iter().flat_map(|pair| pair.gain.iter().map(|g| [g.re, g.im])).collect();
-        let gains = self.gpu.upload("gains", &gains)?;
-        let signals = pairs.len() as u32 * self.sizes.channels;
-        let mut work = Vec::new();
-        let [a, b, c] = &self.chunk;
-        for first in (0..signals).step_by(self.at_once as usize) {
-            let count = (signals - first).min(self.at_once);
-            let sizes = self.gpu.uniform("sizes", &Sizes { bands: bands as u32, first, ..self.sizes })?;
-            let bound =
-                filter.bind([("sizes", &sizes), ("spectra", spectra), ("gains", &gains), ("filtered", a)])?;
-            work.push((bound, rows(self.sizes.circle, count)));
-            let (steps, at) = self.circle.work(-1.0, count, &[a, b], 0)?;
-            work.extend(steps);
-            let (filtered, free) = if at == 0 { (a, b) } else { (b, a) };
-            let bound = pad.bind([("sizes", &sizes), ("filtered", filtered), ("padded", free)])?;
-            work.push((bound, rows(self.sizes.padded, count)));
-            let turned = [free, c];
-            let (steps, at) = self.padded.work(1.0, count, &turned, 0)?;
-            work.extend(steps);
-            let bound = turn.bind([("sizes", &sizes), ("spectra", turned[at])])?;
-            work.push((bound, rows(self.sizes.padded, count)));
-            let (steps, at) = self.padded.work(-1.0, count, &turned, at)?;
-            work.extend(steps);
-            work.push(take(&sizes, filtered, turned[at], count)?);
+        group: Sizes,
+        bands: &Bands,
+        work: &mut Vec<Work>,
+        chunks: &mut u64,
+        take: impl Fn(&Buffer, u32) -> Result<Vec<Work>, GpuError>,
+    ) -> Result<(), GpuError> {
+        let Self { kernels, passes, .. } = self;
+        let at_once = self.cut.signals as u32;
+        let signals = bands.pairs * group.channels;
+        let filtered = passes.back.end;
+        let turned = [&self.chunk[1 - filtered], &self.chunk[2]];
+        for first in (0..signals).step_by(at_once as usize) {
+            let count = (signals - first).min(at_once);
+            let sizes = self.gpu.uniform("sizes", &Sizes { bands: bands.count, first, ..group })?;
+            let bound = kernels.filter.bind([
+                ("sizes", &sizes),
+                ("spectra", &self.spectra),
+                ("means", &self.means),
+                ("gains", &bands.gains),
+                ("filtered", &self.chunk[0]),
+            ])?;
+            work.push(Work::one(bound, rows(group.circle, count)));
+            work.extend(passes.back.work(count));
+            let (from, to) = (&self.chunk[filtered], turned[0]);
+            let bound = kernels.pad.bind([("sizes", &sizes), ("filtered", from), ("padded", to)])?;
+            work.push(Work::one(bound, rows(group.padded, count)));
+            let [forward, back] = &passes.turned;
+            work.extend(forward.work(count));
+            let bound = kernels.turn.bind([("sizes", &sizes), ("spectra", turned[forward.end])])?;
+            work.push(Work::one(bound, rows(group.padded, count)));
+            work.extend(back.work(count));
+            work.extend(take(&sizes, count)?);
+            *chunks += 1;
         }
-        Ok(work)
-    }
-
-    fn couple(&self, bins: &Buffer, amplitudes: &Buffer, index: &Buffer) -> Result<Work, GpuError> {
-        let pipeline = self.pipeline("couple", include_str!("shaders/couple.wgsl"))?;
-        let sizes = self.gpu.uniform("sizes", &self.sizes)?;
-        let bound = pipeline.bind([
-            ("sizes", &sizes),
-            ("bins", bins),
-            ("amplitudes", amplitudes),
-            ("index", index),
-        ])?;
-        let phases = self.settings.phase.len() as u32 * self.sizes.channels;
-        Ok((bound, [phases, self.settings.amplitude.len() as u32, 1]))
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The workload `pac`: document 004.
 
 mod bands;
+mod budget;
 mod check;
 mod claims;
 mod cpu;
@@ -15,15 +16,16 @@ mod tests;
 
 pub use surrogates::surrogates;
 
-use perfharness_contract::{Case, Effort, OutcomeKind, Role, VariantDef, Workload};
+use perfharness_contract::{Case, Effort, OutcomeKind, Role, VariantDef, Workload, WorkloadBuilder};
 use perfharness_gpu::gpu_meter;
 
+use budget::{DEVICE_BUDGET, TENSOR_BUDGET, TENSOR_DEFAULT};
 use cpu::{Cpu, CpuF64};
 use device::Device;
 use documented::Documented;
 use measured::Pac;
 use signal::Params;
-use slow::{BUDGET, Slow, tensor_bytes};
+use slow::{Slow, tensor_bytes};
 
 const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
@@ -38,26 +40,29 @@ pub fn workload() -> Workload {
         Role::Slow,
         "on one CPU thread: filters by copied stages, then spreads every amplitude of all pairs over a one-hot tensor",
     )
-    .caveat("Ends as out-of-memory where the tensor would take more than 4 GiB, before it takes any.");
+    .caveat(
+        "Ends as out-of-memory where the tensor would take more than pac-budget, 4 GiB if not set, or than the machine \
+         has; before it takes any.",
+    );
     let documented = VariantDef::new(
         DOCUMENTED,
         Role::Documented,
-        "on one CPU thread: filters without clones, gathers 16 pairs at a time and scatters them to their bins",
+        "on one CPU thread: filters without clones, gathers 16 pairs at a time, or what a budget holds, and scatters them",
     );
     let optimized = VariantDef::new(
         OPTIMIZED,
         Role::Optimized,
-        "f32 on the GPU: as many bands at a time as 64 MiB hold, histograms in workgroup memory, only the index is read",
+        "f32 on the GPU: chunks from one budget of bytes, histograms in workgroup memory, only the index is read",
     )
     .needs("gpu")
-    .caveat("The signals lie on the device already, and samples that are no numbers are not looked for.");
+    .caveat("The signals lie on the device already.");
     let cpu = VariantDef::new(
         OPTIMIZED_CPU,
         Role::Optimized,
         "f32, all processors: one transform of a channel for all bands, two bands a transform, all pairs in one pass",
     );
     let cpu_f64 = VariantDef::new(OPTIMIZED_CPU_F64, Role::Other, "optimized-cpu in f64");
-    let builder = Workload::builder("pac", 1, "Phase-amplitude coupling of all pairs of bands")
+    let builder = Workload::builder("pac", 2, "Phase-amplitude coupling of all pairs of bands")
         .source("004", "Root Causes Identified")
         .source("004", "Immediate Actions Required")
         .cases(cases().into_iter().map(|(id, params, efforts)| {
@@ -67,18 +72,28 @@ pub fn workload() -> Workload {
         .meter(gpu_meter())
         .metrics(measured::metrics())
         .claims(claims::claims())
-        .variant_with(slow, |params: &Params, setup| Pac::new(params, setup, Slow::new))
+        .setting(
+            TENSOR_BUDGET,
+            "bytes that the one-hot tensor of `slow` may take; 4GiB if not set, and never more than the memory",
+        )
+        .setting(
+            DEVICE_BUDGET,
+            "bytes that `optimized` may have on the device beside the signals; 64MiB if not set",
+        )
+        .variant_with(slow, |params: &Params, setup| {
+            Pac::new(params, setup, |settings, shape| Slow::new(setup, settings, shape))
+        })
         .variant_with(documented, |params: &Params, setup| {
-            Pac::new(params, setup, |settings, shape| Ok(Documented::new(settings, shape)))
+            Pac::new(params, setup, |settings, shape| Ok(Documented::new(settings, shape, params.budget())))
         })
         .variant_with(optimized, |params: &Params, setup| {
-            Pac::new(params, setup, |settings, shape| Device::new(setup, settings, shape))
+            Pac::new(params, setup, |settings, shape| Device::new(setup, params, settings, shape))
         })
         .variant_with(cpu, |params: &Params, setup| Pac::new(params, setup, Cpu::new))
         .variant_with(cpu_f64, |params: &Params, setup| Pac::new(params, setup, CpuF64::new))
         .memory(SLOW, |params: &Params| {
             let tensor = tensor_bytes(&params.settings(), params.shape());
-            reference_bytes(params) + if tensor > BUDGET { 0 } else { tensor }
+            reference_bytes(params) + if tensor > TENSOR_DEFAULT { 0 } else { tensor }
         })
         .memory(DOCUMENTED, reference_bytes)
         .memory(OPTIMIZED, reference_bytes)
@@ -86,7 +101,14 @@ pub fn workload() -> Workload {
         .memory(OPTIMIZED_CPU_F64, reference_bytes);
     let too_large = cases()
         .into_iter()
-        .filter(|(_, params, _)| tensor_bytes(&params.settings(), params.shape()) > BUDGET);
+        .filter(|(_, params, _)| tensor_bytes(&params.settings(), params.shape()) > TENSOR_DEFAULT);
+    let with_budget = cases().into_iter().filter(|(_, params, _)| params.budget_mib.is_some());
+    let builder = with_budget.fold(builder, |builder, (id, ..)| {
+        let skip = |builder: WorkloadBuilder<_>, variant| {
+            builder.skip(&id, variant, "it has no chunks; see the case without a budget")
+        };
+        skip(skip(builder, OPTIMIZED_CPU), OPTIMIZED_CPU_F64)
+    });
     too_large.fold(builder, |builder, (id, ..)| builder.expect(&id, SLOW, OutcomeKind::OutOfMemory)).build()
 }
 
@@ -108,8 +130,12 @@ fn cases() -> Vec<(String, Params, &'static [Effort])> {
                 ("medium", 10 | 16) => &[Standard, Thorough],
                 _ => &[Thorough],
             };
-            cases.push((format!("{size}-{bands}x{bands}"), Params { channels, seconds, bands }, efforts));
+            cases.push((format!("{size}-{bands}x{bands}"), Params::new(channels, seconds, bands), efforts));
         }
+    }
+    for mib in [64, 256, 1024] {
+        let params = Params { budget_mib: Some(mib), ..Params::new(16, 60, 16) };
+        cases.push((format!("large-16x16-b{mib}mb"), params, &[Thorough]));
     }
     cases
 }

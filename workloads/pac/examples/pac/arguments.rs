@@ -7,20 +7,31 @@ use perfharness_pac::Normalisation;
 const USAGE: &str = "usage: pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] \
                      [--device cpu|gpu] [--threads N] [--repeat N]";
 
+const FLAGS: [&str; 5] = ["--normalisation", "--precision", "--device", "--threads", "--repeat"];
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// How to use the program.
+    Help(&'static str),
+    Index(Arguments),
+}
+
 /// What the index is computed in.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
     F32,
     F64,
 }
 
 /// What it is computed on.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Device {
     Cpu,
     Gpu,
 }
 
+#[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) x: PathBuf,
     pub(crate) meta: PathBuf,
@@ -34,20 +45,25 @@ pub(crate) struct Arguments {
     pub(crate) repeat: usize,
 }
 
-impl Arguments {
-    pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+impl Asked {
+    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut files = Vec::new();
         let mut normalisation = Normalisation::Textbook;
         let (mut precision, mut device) = (Precision::F32, Device::Cpu);
-        let (mut threads, mut repeat) = (0, 1);
-        let mut arguments = arguments;
+        let (mut threads, mut repeat) = (None, 1);
         while let Some(argument) = arguments.next() {
-            if !argument.starts_with("--") {
+            if argument == "--help" || argument == "-h" {
+                return Ok(Self::Help(USAGE));
+            }
+            if !argument.starts_with('-') {
                 files.push(PathBuf::from(argument));
                 continue;
             }
+            if !FLAGS.contains(&argument.as_str()) {
+                return Err(format!("there is no {argument}; {USAGE}"));
+            }
             let value = arguments.next().ok_or_else(|| format!("{argument} takes a value; {USAGE}"))?;
-            let number = || value.parse().map_err(|_| format!("{argument}: `{value}` is no number; {USAGE}"));
+            let wrong = || format!("{argument} cannot be `{value}`; {USAGE}");
             match (argument.as_str(), value.as_str()) {
                 ("--normalisation", "textbook") => normalisation = Normalisation::Textbook,
                 ("--normalisation", "tensorpac") => normalisation = Normalisation::Tensorpac,
@@ -55,12 +71,62 @@ impl Arguments {
                 ("--precision", "f64") => precision = Precision::F64,
                 ("--device", "cpu") => device = Device::Cpu,
                 ("--device", "gpu") => device = Device::Gpu,
-                ("--threads", _) => threads = number()?,
-                ("--repeat", _) => repeat = number()?.max(1),
-                _ => return Err(format!("{argument} {value} is not known; {USAGE}")),
+                ("--threads", _) => threads = Some(value.parse().map_err(|_| wrong())?),
+                ("--repeat", _) => repeat = value.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?,
+                _ => return Err(wrong()),
             }
         }
-        let [x, meta, index] = files.try_into().map_err(|_| USAGE.to_owned())?;
-        Ok(Self { x, meta, index, normalisation, precision, device, threads, repeat })
+        if device == Device::Gpu && threads.is_some() {
+            return Err("--threads is for --device cpu".into());
+        }
+        if device == Device::Gpu && precision == Precision::F64 {
+            return Err("the GPU computes in f32; leave out --precision f64 or --device gpu".into());
+        }
+        let given = files.len();
+        let [x, meta, index] =
+            files.try_into().map_err(|_| format!("{given} files are given, not three; {USAGE}"))?;
+        let threads = threads.unwrap_or(0);
+        Ok(Self::Index(Arguments { x, meta, index, normalisation, precision, device, threads, repeat }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Asked, String> {
+        Asked::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_option_is_taken() {
+        let Ok(Asked::Index(given)) = parse("x m --normalisation tensorpac --device gpu i --repeat 3") else {
+            panic!()
+        };
+        assert_eq!((given.device, given.repeat, given.threads), (Device::Gpu, 3, 0));
+        assert_eq!(given.normalisation, Normalisation::Tensorpac);
+        assert_eq!(given.index, PathBuf::from("i"));
+        let Ok(Asked::Index(given)) = parse("x m i --precision f64 --threads 2") else { panic!() };
+        assert_eq!((given.precision, given.threads), (Precision::F64, 2));
+        assert!(matches!(parse("--help"), Ok(Asked::Help(usage)) if usage.contains("--repeat")));
+        assert!(matches!(parse("x -h"), Ok(Asked::Help(_))));
+    }
+
+    #[test]
+    fn every_mistake_says_what_is_wrong() {
+        for (line, what) in [
+            ("", "0 files are given"),
+            ("x m", "2 files are given"),
+            ("x m i --fast", "there is no --fast;"),
+            ("x m i --repeat", "--repeat takes a value"),
+            ("x m i --repeat 0", "--repeat cannot be `0`"),
+            ("x m i --threads many", "--threads cannot be `many`"),
+            ("x m i --precision f16", "--precision cannot be `f16`"),
+            ("x m i --device gpu --threads 2", "--threads is for --device cpu"),
+            ("x m i --device gpu --precision f64", "the GPU computes in f32"),
+        ] {
+            let told = parse(line).unwrap_err();
+            assert!(told.contains(what), "{line}: {told}");
+        }
     }
 }

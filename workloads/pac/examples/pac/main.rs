@@ -8,7 +8,9 @@
 mod arguments;
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use perfharness_contract::Failure;
@@ -17,18 +19,25 @@ use perfharness_pac::npy::{self, Array};
 use perfharness_pac::{Band, GpuPlan, PacError, Plan, Scalar, Settings, Shape};
 use perfharness_platform::clock;
 
-use arguments::{Arguments, Device, Precision};
+use arguments::{Arguments, Asked, Device, Precision};
 
 fn main() -> ExitCode {
-    let Err(error) = run() else { return ExitCode::SUCCESS };
+    let Err(error) = run(std::env::args().skip(1)) else { return ExitCode::SUCCESS };
     // Nothing is left to be done when even this cannot be written.
     let _ = writeln!(std::io::stderr(), "pac: {error}");
     ExitCode::FAILURE
 }
 
-fn run() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let Array { shape, values } = npy::read::<f32>(&arguments.x)?;
+fn run(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
+    let arguments = match Asked::parse(arguments)? {
+        Asked::Help(usage) => {
+            print(usage);
+            return Ok(());
+        }
+        Asked::Index(arguments) => arguments,
+    };
+    let of = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
+    let Array { shape, values } = npy::read::<f32>(&arguments.x).map_err(|e| of(&arguments.x, &e))?;
     let &[channels, samples] = &shape[..] else {
         return Err(format!(
             "{}: the signal has the shape {shape:?}, not channels x samples",
@@ -44,16 +53,17 @@ fn run() -> Result<(), Box<dyn Error>> {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             on_cpu(&arguments, &settings, shape, &values)?
         }
-        (Device::Gpu, Precision::F32) => on_gpu(&arguments, &settings, shape, &values)?,
-        (Device::Gpu, Precision::F64) => return Err("the GPU computes in f32".into()),
+        (Device::Gpu, _) => on_gpu(&arguments, &settings, shape, &values)?,
     };
     let shape = vec![settings.amplitude.len(), settings.phase.len(), channels];
-    npy::write(&arguments.index, &Array { shape, values: index })?;
+    npy::write(&arguments.index, &Array { shape, values: index }).map_err(|e| of(&arguments.index, &e))?;
     Ok(())
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings, Box<dyn Error>> {
-    let meta: serde_json::Value = serde_json::from_slice(&std::fs::read(&arguments.meta)?)?;
+    let of = |error: &dyn Display| format!("{}: {error}", arguments.meta.display());
+    let meta = std::fs::read(&arguments.meta).map_err(|e| of(&e))?;
+    let meta: serde_json::Value = serde_json::from_slice(&meta).map_err(|e| of(&e))?;
     let lacks = |key: &str| format!("{}: there is no valid {key}", arguments.meta.display());
     let band = |band: &serde_json::Value| Some(Band::new(band.get(0)?.as_f64()?, band.get(1)?.as_f64()?));
     let bands = |key: &str| -> Result<Vec<Band>, String> {
@@ -92,8 +102,6 @@ fn on_gpu(arguments: &Arguments, settings: &Settings, shape: Shape, x: &[f32]) -
     let gpu = Gpu::new("auto", &GpuOptions::default())?;
     let mut index = vec![0.0; settings.indexes(shape.channels)];
     let seconds = median_seconds(arguments.repeat, || {
-        // The device does not look for them, and a shader may do anything with a NaN.
-        shape.check_samples(x)?;
         let input = gpu.upload("signal", x)?;
         GpuPlan::new(&gpu, settings, shape, &[input], BUDGET)?.index(0, &mut index)?;
         Ok::<_, Failure>(())
@@ -113,7 +121,33 @@ fn median_seconds<E>(repeat: usize, mut call: impl FnMut() -> Result<(), E>) -> 
     Ok(f64::midpoint(seconds[(repeat - 1) / 2], seconds[repeat / 2]))
 }
 
-#[expect(clippy::print_stdout, reason = "this line is what the program is for")]
 fn report(seconds: f64, threads: usize) {
-    println!("{}", serde_json::json!({ "seconds": seconds, "threads": threads }));
+    print(&serde_json::json!({ "seconds": seconds, "threads": threads }).to_string());
+}
+
+#[expect(clippy::print_stdout, reason = "this line is what the program is for")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> Result<(), String> {
+        super::run(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/absent_bins");
+        let x = golden.join("x.npy");
+        let x = x.display();
+        assert!(run("nowhere.npy meta.json mi.npy").unwrap_err().starts_with("nowhere.npy: "));
+        assert!(run(&format!("{x} nowhere.json mi.npy")).unwrap_err().starts_with("nowhere.json: "));
+        let told = run(&format!("{x} {} nowhere/mi.npy", golden.join("meta.json").display())).unwrap_err();
+        assert!(told.starts_with("nowhere/mi.npy: "), "{told}");
+        assert!(run(&format!("{x} {x} mi.npy")).unwrap_err().contains("x.npy: "));
+        assert_eq!(run("--help"), Ok(()));
+    }
 }

@@ -1,9 +1,11 @@
 //! Fourier transforms of lengths that are products of 2, 3 and 5.
 
+use std::collections::BTreeMap;
 use std::f64::consts::TAU;
+use std::rc::Rc;
 
 use bytemuck::{Pod, Zeroable};
-use perfharness_gpu::{Buffer, Gpu, GpuError, Pipeline};
+use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline};
 
 use super::{COMPLEX, Work, rows};
 
@@ -16,6 +18,9 @@ struct Step {
     direction: f32,
 }
 
+/// The kernels of the steps by their radix, which transforms of all lengths share.
+pub(super) type Steps = BTreeMap<u32, Pipeline>;
+
 /// Transforms of one length.
 pub(super) struct Transform {
     gpu: Gpu,
@@ -25,39 +30,46 @@ pub(super) struct Transform {
     roots: Buffer,
 }
 
+/// A transform between two buffers, for as many signals as are asked for.
+pub(super) struct Pass {
+    length: u32,
+    /// Radix of every step.
+    steps: Vec<(u32, Rc<Bound>)>,
+    /// Number of the buffer that the signals end up in.
+    pub(super) end: usize,
+}
+
 impl Transform {
     /// Plans for a length whose only prime factors are 2, 3 and 5.
-    pub(super) fn new(gpu: &Gpu, length: usize) -> Result<Self, GpuError> {
+    pub(super) fn new(gpu: &Gpu, length: usize, shared: &mut Steps) -> Result<Self, GpuError> {
         // Angles in f64: an f32 of a large angle would have few digits left.
         let root = |k: usize| {
             let (sin, cos) = (TAU * k as f64 / length as f64).sin_cos();
             [cos as f32, -sin as f32]
         };
         let roots: Vec<[f32; 2]> = (0..length).map(root).collect();
-        let step = |radix| {
-            let source =
-                [&format!("const RADIX = {radix}u;\n"), COMPLEX, include_str!("../shaders/step.wgsl")];
-            Ok((radix, gpu.pipeline("transform", &source.concat(), "main")?))
-        };
-        Ok(Self {
-            gpu: gpu.clone(),
-            length: length as u32,
-            steps: radices(length as u32).into_iter().map(step).collect::<Result<_, GpuError>>()?,
-            roots: gpu.upload("roots", &roots)?,
-        })
+        let mut steps = Vec::new();
+        for radix in radices(length as u32) {
+            if !shared.contains_key(&radix) {
+                let radix_line = format!("const RADIX = {radix}u;\n");
+                let source = [&radix_line, COMPLEX, include_str!("../shaders/step.wgsl")].concat();
+                shared.insert(radix, gpu.pipeline("transform", &source, "main")?);
+            }
+            steps.push((radix, shared[&radix].clone()));
+        }
+        let roots = gpu.upload("roots", &roots)?;
+        Ok(Self { gpu: gpu.clone(), length: length as u32, steps, roots })
     }
 
-    /// The work that transforms `count` signals, forward (1.0) or back (-1.0). They go to and fro between the two
-    /// buffers, from number `at` on; returns the number of the one that they end up in.
-    pub(super) fn work(
-        &self,
-        direction: f32,
-        count: u32,
-        buffers: &[&Buffer; 2],
-        at: usize,
-    ) -> Result<(Vec<Work>, usize), GpuError> {
+    /// How many steps a transform has: after an odd number of them the signals are in the other buffer.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// A transform forward (1.0) or back (-1.0). The signals go to and fro between the two buffers, from number `at` on.
+    pub(super) fn pass(&self, direction: f32, buffers: [&Buffer; 2], at: usize) -> Result<Pass, GpuError> {
         let (mut at, mut span) = (at, 1);
-        let mut work = Vec::with_capacity(self.steps.len());
+        let mut steps = Vec::with_capacity(self.steps.len());
         for (radix, pipeline) in &self.steps {
             let step = self.gpu.uniform("step", &Step { length: self.length, span, direction })?;
             let bound = pipeline.bind([
@@ -66,11 +78,22 @@ impl Transform {
                 ("before", buffers[at]),
                 ("after", buffers[1 - at]),
             ])?;
-            work.push((bound, rows(self.length / radix, count)));
+            steps.push((*radix, Rc::new(bound)));
             at = 1 - at;
             span *= radix;
         }
-        Ok((work, at))
+        Ok(Pass { length: self.length, steps, end: at })
+    }
+}
+
+impl Pass {
+    /// The work that transforms `count` signals.
+    pub(super) fn work(&self, count: u32) -> impl Iterator<Item = Work> {
+        let step = move |(radix, bound): &(u32, Rc<Bound>)| Work {
+            bound: vec![Rc::clone(bound)],
+            groups: rows(self.length / radix, count),
+        };
+        self.steps.iter().map(step)
     }
 }
 

@@ -1,58 +1,68 @@
-// The index of one phase band, channel and amplitude band in each workgroup. Every thread has a histogram of its own
-// in the workgroup's memory, so that nobody waits and no sum gets long.
-
-const SIZE = 64u;
+// The indexes of one phase band with both amplitude bands of one signal in each workgroup. Every thread has a histogram
+// of its own in the workgroup's memory, so that nobody waits and no sum gets long.
 
 @group(0) @binding(1) var<storage, read> bins: array<u32>;
-@group(0) @binding(2) var<storage, read> amplitudes: array<f32>;
-// (amplitude band, phase band, channel)
-@group(0) @binding(3) var<storage, read_write> index: array<f32>;
+// (signal, sample)
+@group(0) @binding(2) var<storage, read> amplitudes: array<vec2f>;
+// Behind what `means` writes: (amplitude band, phase band, channel).
+@group(0) @binding(3) var<storage, read_write> result: array<f32>;
 
-var<workgroup> sums: array<f32, BINS * SIZE>;
+var<workgroup> sums: array<vec2f, BINS * SIZE>;
 var<workgroup> counts: array<u32, BINS * SIZE>;
-var<workgroup> means: array<f32, BINS>;
+var<workgroup> bin_means: array<vec2f, BINS>;
 
 @compute @workgroup_size(SIZE) fn main(
     @builtin(workgroup_id) group: vec3u,
     @builtin(local_invocation_index) thread: u32,
     @builtin(num_workgroups) groups: vec3u,
 ) {
-    let phase = group.x;
-    let amplitude = group.y * sizes.channels + phase % sizes.channels;
+    let signal = sizes.first + group.y;
+    let channel = signal % sizes.channels;
     let words = (sizes.samples + 3u) / 4u;
+    let row = (group.x * sizes.channels + channel) * words;
     for (var bin = 0u; bin < BINS; bin++) {
-        sums[bin * SIZE + thread] = 0.0;
+        sums[bin * SIZE + thread] = vec2f();
         counts[bin * SIZE + thread] = 0u;
     }
     for (var word = thread; word < words; word += SIZE) {
-        let four = bins[phase * words + word];
+        let four = bins[row + word];
         for (var i = 0u; i < min(4u, sizes.samples - 4u * word); i++) {
             let at = ((four >> (8u * i)) & 255u) * SIZE + thread;
-            sums[at] += amplitudes[amplitude * sizes.samples + 4u * word + i];
+            sums[at] += amplitudes[group.y * sizes.samples + 4u * word + i];
             counts[at] += 1u;
         }
     }
     workgroupBarrier();
     for (var bin = thread; bin < BINS; bin += SIZE) {
-        var sum = 0.0;
+        var sum = vec2f();
         var count = 0u;
         for (var i = 0u; i < SIZE; i++) {
             sum += sums[bin * SIZE + i];
             count += counts[bin * SIZE + i];
         }
-        // A bin without samples is left out, which its negative mean says.
-        means[bin] = select(-1.0, sum / f32(count), count > 0u);
+        let by = divisor(bin, count);
+        // A bin that is left out has a negative mean.
+        bin_means[bin] = select(vec2f(-1.0), sum / f32(by), by > 0u);
     }
     workgroupBarrier();
     if thread == 0u {
-        var total = 0.0;
-        for (var bin = 0u; bin < BINS; bin++) { total += max(means[bin], 0.0); }
+        var total = vec2f();
+        for (var bin = 0u; bin < BINS; bin++) { total += max(bin_means[bin], vec2f()); }
         // 1 + sum p ln p / ln BINS, as the sum of p ln(p BINS), where p BINS is near 1 and little is lost.
-        var distance = 0.0;
+        var distance = vec2f();
+        var is_nan = vec2<bool>();
         for (var bin = 0u; bin < BINS; bin++) {
-            let p = means[bin] / total;
-            if means[bin] >= 0.0 { distance += p * log(p * f32(BINS)); }
+            let mean = bin_means[bin];
+            if mean.x < 0.0 { continue; }
+            is_nan = is_nan | (mean == vec2f());
+            let p = mean / total;
+            distance += p * log(max(p * f32(BINS), vec2f(1e-30)));
         }
-        index[group.y * groups.x + phase] = distance / log(f32(BINS));
+        // A shader may take it that there are no NaNs, so the host is told by a number that no index is.
+        let index = select(distance / log(f32(BINS)), vec2f(-1.0), is_nan);
+        let band = signal / sizes.channels * 2u;
+        let to = 2u * sizes.all_channels + (band * groups.x + group.x) * sizes.all_channels + sizes.first_channel + channel;
+        result[to] = index.x;
+        if band + 1u < sizes.bands { result[to + groups.x * sizes.all_channels] = index.y; }
     }
 }

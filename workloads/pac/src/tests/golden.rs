@@ -80,9 +80,6 @@ fn filters_are_the_golden_ones() {
 fn signals_phases_and_amplitudes_are_the_golden_ones() {
     for case in CASES {
         let golden = Golden::open(case, Normalisation::Tensorpac);
-        if case == "medium" {
-            continue;
-        }
         let filters = Filters::design(&golden.settings, golden.shape.samples);
         let x = golden.wide();
         let of_band = |taps: &[f64]| -> Vec<f64> {

@@ -55,24 +55,19 @@ impl Bands {
     /// The analytic signal of a band with the stages that the document complains of: each hands on a copy, the
     /// signal is flipped to be filtered backwards, and the ends are cut off by another copy. Adds up what it copies.
     pub(crate) fn stage_by_stage(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
-        let mut copy = |signal: &[f32]| {
-            *copied += size_of_val(signal) as u64;
-            signal.to_vec()
-        };
-        let flip = |signal: Vec<f32>| signal.into_iter().rev().collect::<Vec<f32>>();
-        let cloned = copy(x);
-        let extended = copy(&self.extended(&cloned));
-        let forward = self.pass(gain, &extended);
-        let flipped = copy(&flip(forward));
-        let backward = self.pass(gain, &flipped);
-        let filtered = copy(&flip(backward));
-        let kept = copy(&filtered[self.extension..][..self.samples]);
-        self.analytic(&kept)
+        let cloned = counted(x.to_vec(), copied);
+        let extended = counted(self.extended(&cloned, copied).clone(), copied);
+        let forward = self.pass(gain, &extended, copied);
+        let flipped = counted(flip(&forward, copied).clone(), copied);
+        let backward = self.pass(gain, &flipped, copied);
+        let filtered = counted(flip(&backward, copied).clone(), copied);
+        let kept = counted(filtered[self.extension..][..self.samples].to_vec(), copied);
+        self.analytic(&kept, copied)
     }
 
-    /// The same without copies: both passes are one multiplication by the squared gain.
-    pub(crate) fn at_once(&self, gain: &[Complex<f32>], x: &[f32]) -> Signal {
-        let mut circle: Signal = self.extended(x).into_iter().map(|x| Complex::new(x, 0.0)).collect();
+    /// The same without clones: both passes are one multiplication by the squared gain. Adds up what it copies.
+    pub(crate) fn at_once(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
+        let mut circle = counted(complex(&self.extended(x, copied)), copied);
         circle.resize(gain.len(), Complex::default());
         self.circle[0].process(&mut circle);
         let scale = 1.0 / gain.len() as f32;
@@ -80,19 +75,21 @@ impl Bands {
             *z *= gain.norm_sqr() * scale;
         }
         self.circle[1].process(&mut circle);
-        let filtered: Vec<f32> = circle[self.extension..][..self.samples].iter().map(|z| z.re).collect();
-        self.analytic(&filtered)
+        let filtered = counted(real(&circle[self.extension..][..self.samples]), copied);
+        self.analytic(&filtered, copied)
     }
 
-    fn extended(&self, x: &[f32]) -> Vec<f32> {
+    fn extended(&self, x: &[f32], copied: &mut u64) -> Vec<f32> {
         let (m, n) = (self.extension, x.len());
         let before = (1..=m).rev().map(|j| 2.0 * x[0] - x[j]);
         let after = (1..=m).map(|j| 2.0 * x[n - 1] - x[n - 1 - j]);
+        // The ends are computed.
+        *copied += size_of_val(x) as u64;
         before.chain(x.iter().copied()).chain(after).collect()
     }
 
-    fn pass(&self, gain: &[Complex<f32>], x: &[f32]) -> Vec<f32> {
-        let mut circle: Signal = x.iter().map(|&x| Complex::new(x, 0.0)).collect();
+    fn pass(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Vec<f32> {
+        let mut circle = counted(complex(x), copied);
         circle.resize(gain.len(), Complex::default());
         self.circle[0].process(&mut circle);
         let scale = 1.0 / gain.len() as f32;
@@ -100,11 +97,11 @@ impl Bands {
             *z *= gain * scale;
         }
         self.circle[1].process(&mut circle);
-        circle[..x.len()].iter().map(|z| z.re).collect()
+        counted(real(&circle[..x.len()]), copied)
     }
 
-    fn analytic(&self, x: &[f32]) -> Signal {
-        let mut z: Signal = x.iter().map(|&x| Complex::new(x, 0.0)).collect();
+    fn analytic(&self, x: &[f32], copied: &mut u64) -> Signal {
+        let mut z = counted(complex(x), copied);
         let length = self.padded[0].len();
         z.resize(length, Complex::default());
         self.padded[0].process(&mut z);
@@ -122,6 +119,24 @@ impl Bands {
         z.truncate(x.len());
         z
     }
+}
+
+/// Adds the size of a copy.
+fn counted<T>(copy: Vec<T>, copied: &mut u64) -> Vec<T> {
+    *copied += size_of_val(&copy[..]) as u64;
+    copy
+}
+
+fn flip(signal: &[f32], copied: &mut u64) -> Vec<f32> {
+    counted(signal.iter().rev().copied().collect(), copied)
+}
+
+fn complex(x: &[f32]) -> Signal {
+    x.iter().map(|&x| Complex::new(x, 0.0)).collect()
+}
+
+fn real(z: &[Complex<f32>]) -> Vec<f32> {
+    z.iter().map(|z| z.re).collect()
 }
 
 /// The bin of a point, by its angle.

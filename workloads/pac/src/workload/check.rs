@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_sample_at_an_edge_may_lie_beyond_it_with_all_amplitude_bands_or_none() {
-        let params = Params { channels: 1, seconds: 1, bands: 3 };
+        let params = Params::new(1, 1, 3);
         let (settings, shape) = (params.settings(), params.shape());
         let mut signals = Signals::new(&params, 1);
         let mut seen = 0;

@@ -2,7 +2,7 @@
 
 use perfharness_contract::Failure;
 
-use super::measured::Variant;
+use super::measured::{Told, Variant};
 use crate::{Plan, Scalar, Settings, Shape};
 
 /// A plan on all processors, in f32.
@@ -17,9 +17,9 @@ impl Cpu {
 impl Variant for Cpu {
     const TOLERANCE: f64 = 2e-6;
 
-    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
         self.0.index(x, index)?;
-        Ok(self.0.copied_bytes())
+        Ok(Told { copied_bytes: self.0.copied_bytes(), ..Told::default() })
     }
 }
 
@@ -43,8 +43,8 @@ impl Variant for CpuF64 {
         Ok(())
     }
 
-    fn index(&mut self, at: usize, _x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+    fn index(&mut self, at: usize, _x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
         self.plan.index(&self.pool[at], index)?;
-        Ok(self.plan.copied_bytes())
+        Ok(Told { copied_bytes: self.plan.copied_bytes(), ..Told::default() })
     }
 }

@@ -3,12 +3,10 @@
 use perfharness_contract::{Failure, Setup};
 use perfharness_gpu::{Buffer, Gpu};
 
-use super::measured::Variant;
-use super::signal::POOL;
+use super::budget;
+use super::measured::{Told, Variant};
+use super::signal::{POOL, Params};
 use crate::{GpuPlan, Settings, Shape};
-
-/// What the transforms of a chunk may take, in bytes.
-pub(crate) const BUDGET: u64 = 64 << 20;
 
 /// A plan, and the signals of the pool on the device.
 pub(crate) struct Device {
@@ -18,11 +16,17 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(setup: &Setup, settings: &Settings, shape: Shape) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        setup: &Setup,
+        params: &Params,
+        settings: &Settings,
+        shape: Shape,
+    ) -> Result<Self, Failure> {
+        let budget = budget::of_device(setup, params.budget())?;
         let gpu = Gpu::open(setup)?;
         let input = |_| gpu.buffer_for::<f32>("signals", shape.len() as u64);
         let inputs = (0..POOL).map(input).collect::<Result<Vec<_>, _>>()?;
-        let plan = GpuPlan::new(&gpu, settings, shape, &inputs, BUDGET)?;
+        let plan = GpuPlan::new(&gpu, settings, shape, &inputs, budget)?;
         Ok(Self { gpu, inputs, plan })
     }
 }
@@ -37,8 +41,9 @@ impl Variant for Device {
         Ok(self.gpu.fence()?)
     }
 
-    fn index(&mut self, at: usize, _x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+    fn index(&mut self, at: usize, _x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
         self.plan.index(at, index)?;
-        Ok(self.plan.copied_bytes())
+        let (copied_bytes, chunks) = (self.plan.copied_bytes(), self.plan.chunks());
+        Ok(Told { copied_bytes, chunks, ..Told::default() })
     }
 }

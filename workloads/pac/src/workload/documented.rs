@@ -1,14 +1,14 @@
-//! The document's "after": no clones, no one-hot tensor, fixed chunks of pairs.
+//! The document's "after": no clones, no one-hot tensor, chunks of pairs in memory that is kept.
 
 use perfharness_contract::Failure;
 
 use super::bands::{Bands, Kind, bin_of};
-use super::measured::Variant;
+use super::measured::{Told, Variant};
 use super::slow::of_pair;
 use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
 
-/// Pairs of bands and channels whose amplitudes are gathered at a time.
+/// Pairs of bands and channels whose amplitudes are gathered at a time, where no budget says how many.
 const CHUNK: usize = 16;
 
 /// Gathers the amplitudes of a chunk of pairs, and scatters them to the sums of their bins.
@@ -16,45 +16,65 @@ pub(crate) struct Documented {
     settings: Settings,
     shape: Shape,
     bands: Bands,
+    /// Pairs of a chunk.
+    pairs: usize,
+    /// Their bins and amplitudes.
+    bins: Vec<usize>,
+    amplitudes: Vec<f32>,
 }
 
 impl Documented {
-    pub(crate) fn new(settings: &Settings, shape: Shape) -> Self {
+    /// What is gathered takes `budget` bytes at most, but for the one pair that there always is.
+    pub(crate) fn new(settings: &Settings, shape: Shape, budget: Option<u64>) -> Self {
         let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
-        Self { settings: settings.clone(), shape, bands }
+        let each = shape.samples * (size_of::<usize>() + size_of::<f32>());
+        let pairs = budget.map_or(CHUNK, |budget| (budget as usize / each).max(1));
+        let pairs = pairs.min(settings.indexes(shape.channels));
+        let samples = pairs * shape.samples;
+        let (bins, amplitudes) = (Vec::with_capacity(samples), Vec::with_capacity(samples));
+        Self { settings: settings.clone(), shape, bands, pairs, bins, amplitudes }
     }
 }
 
 impl Variant for Documented {
     const TOLERANCE: f64 = 2e-6;
 
-    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
         let (bins, n) = (self.settings.bins, self.shape.samples);
         let bands = &self.bands;
-        let signals = |kind| {
-            let gains = bands.gains(kind).iter();
-            gains.flat_map(move |gain| x.chunks(n).map(move |x| bands.at_once(gain, x)))
-        };
-        let phases: Vec<Vec<usize>> =
-            signals(Kind::Phase).map(|signal| signal.iter().map(|&z| bin_of(z, bins)).collect()).collect();
-        let amplitudes: Vec<Vec<f32>> =
-            signals(Kind::Amplitude).map(|signal| signal.iter().map(|z| z.norm()).collect()).collect();
-        let mut copied = 0;
-        for (chunk, index) in index.chunks_mut(CHUNK).enumerate() {
-            let pairs = (chunk * CHUNK..).take(index.len());
-            let pairs = pairs.map(|pair| of_pair(pair, &phases, &amplitudes, self.shape.channels));
-            let gathered: Vec<(Vec<usize>, Vec<f32>)> =
-                pairs.map(|(phases, amplitudes)| (phases.to_vec(), amplitudes.to_vec())).collect();
-            copied += (index.len() * n * (size_of::<usize>() + size_of::<f32>())) as u64;
-            for ((phases, amplitudes), index) in gathered.iter().zip(index) {
+        let mut told = Told::default();
+        let (mut phases, mut amplitudes): (Vec<Vec<usize>>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
+        for (gain, x) in bands.gains(Kind::Phase).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)))
+        {
+            let signal = bands.at_once(gain, x, &mut told.copied_bytes);
+            phases.push(signal.iter().map(|&z| bin_of(z, bins)).collect());
+        }
+        for (gain, x) in
+            bands.gains(Kind::Amplitude).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)))
+        {
+            let signal = bands.at_once(gain, x, &mut told.copied_bytes);
+            amplitudes.push(signal.iter().map(|z| z.norm()).collect());
+        }
+        for (chunk, index) in index.chunks_mut(self.pairs).enumerate() {
+            self.bins.clear();
+            self.amplitudes.clear();
+            for pair in (chunk * self.pairs..).take(index.len()) {
+                let (bins, amplitudes) = of_pair(pair, &phases, &amplitudes, self.shape.channels);
+                self.bins.extend_from_slice(bins);
+                self.amplitudes.extend_from_slice(amplitudes);
+            }
+            told.copied_bytes += (size_of_val(&self.bins[..]) + size_of_val(&self.amplitudes[..])) as u64;
+            told.chunks += 1;
+            let gathered = self.bins.chunks(n).zip(self.amplitudes.chunks(n));
+            for ((of_pair, amplitudes), index) in gathered.zip(index) {
                 let (mut sums, mut counts) = (vec![0.0; bins], vec![0; bins]);
-                for (bin, amplitude) in phases.iter().zip(amplitudes) {
+                for (bin, amplitude) in of_pair.iter().zip(amplitudes) {
                     sums[*bin] += f64::from(*amplitude);
                     counts[*bin] += 1;
                 }
                 *index = modulation_index(&sums, &counts);
             }
         }
-        Ok(copied)
+        Ok(told)
     }
 }

@@ -1,6 +1,6 @@
 //! What all variants share: their signals, their result, and how it is checked.
 
-use perfharness_contract::{Check, Counter, Failure, Measured, MetricDef, Setup};
+use perfharness_contract::{Check, Counter, Direction, Failure, Measured, MetricDef, Portability, Setup};
 
 use super::check::check;
 use super::signal::{Params, Signals};
@@ -9,11 +9,25 @@ use crate::{PacError, Settings, Shape};
 const PAIRS: &str = "pairs";
 const SAMPLES: &str = "samples";
 pub(crate) const COPIED_BYTES: &str = "copied-bytes";
+pub(crate) const TENSOR_BYTES: &str = "tensor-bytes";
+pub(crate) const CHUNKS: &str = "chunks";
 
 impl From<PacError> for Failure {
     fn from(error: PacError) -> Self {
         Self::Failed(error.to_string())
     }
+}
+
+/// What a variant tells of a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// Bytes written where values were only moved: cloned, flipped, cut, gathered, laid side by side, or put into a
+    /// longer or a complex buffer. Results of arithmetic are none, nor is what is filled up with zeros.
+    pub(crate) copied_bytes: u64,
+    /// Bytes of the one-hot tensor, zeros included.
+    pub(crate) tensor_bytes: u64,
+    /// Chunks that the work was cut into.
+    pub(crate) chunks: u64,
 }
 
 /// A way of computing indexes.
@@ -27,8 +41,8 @@ pub(crate) trait Variant {
     }
 
     /// Computes the index, (amplitude band, phase band, channel), of the signal `x`, which is at place `at` of the
-    /// pool, and tells how many bytes were copied without being computed with.
-    fn index(&mut self, at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure>;
+    /// pool.
+    fn index(&mut self, at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure>;
 }
 
 /// A placement.
@@ -41,6 +55,8 @@ pub(crate) struct Pac<V> {
     pairs: Counter,
     samples: Counter,
     copied: Counter,
+    tensor: Counter,
+    chunks: Counter,
 }
 
 impl<V: Variant> Pac<V> {
@@ -57,6 +73,8 @@ impl<V: Variant> Pac<V> {
             pairs: setup.counter(PAIRS),
             samples: setup.counter(SAMPLES),
             copied: setup.counter(COPIED_BYTES),
+            tensor: setup.counter(TENSOR_BYTES),
+            chunks: setup.counter(CHUNKS),
             settings,
             shape,
         })
@@ -68,6 +86,13 @@ pub(crate) fn metrics() -> Vec<MetricDef> {
         MetricDef::work(PAIRS, "indexes computed"),
         MetricDef::work(SAMPLES, "samples taken in"),
         MetricDef::bytes(COPIED_BYTES, "bytes copied unchanged"),
+        MetricDef::bytes(TENSOR_BYTES, "bytes of the one-hot tensor"),
+        // They follow from the limits of the device, and fewer are not better as such.
+        MetricDef {
+            direction: Direction::Neutral,
+            portability: Portability::MachineClass,
+            ..MetricDef::count(CHUNKS, "chunks of the work")
+        },
     ]
 }
 
@@ -79,10 +104,12 @@ impl<V: Variant> Measured for Pac<V> {
 
     fn run(&mut self, index: u64) -> Result<(), Failure> {
         let at = Signals::at(index);
-        let copied = self.variant.index(at, &self.signals.pool[at], &mut self.index)?;
+        let told = self.variant.index(at, &self.signals.pool[at], &mut self.index)?;
         self.pairs.add(self.index.len() as u64);
         self.samples.add(self.shape.len() as u64);
-        self.copied.add(copied);
+        self.copied.add(told.copied_bytes);
+        self.tensor.add(told.tensor_bytes);
+        self.chunks.add(told.chunks);
         Ok(())
     }
 

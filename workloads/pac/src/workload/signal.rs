@@ -23,9 +23,21 @@ pub(crate) struct Params {
     pub(crate) seconds: usize,
     /// Phase bands, and as many amplitude bands.
     pub(crate) bands: usize,
+    /// What chunks may take, in MiB, where the case says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget_mib: Option<u64>,
 }
 
 impl Params {
+    pub(crate) fn new(channels: usize, seconds: usize, bands: usize) -> Self {
+        Self { channels, seconds, bands, budget_mib: None }
+    }
+
+    /// What chunks may take, in bytes, where the case says it.
+    pub(crate) fn budget(&self) -> Option<u64> {
+        Some(self.budget_mib? << 20)
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         Shape::new(self.channels, self.seconds * SF_HZ as usize)
     }

@@ -1,14 +1,12 @@
 //! The document's "before": a one-hot tensor of all pairs at once.
 
-use perfharness_contract::Failure;
+use perfharness_contract::{Failure, Setup};
 
 use super::bands::{Bands, Kind, bin_of};
-use super::measured::Variant;
+use super::budget;
+use super::measured::{Told, Variant};
 use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
-
-/// What the tensor may take, in bytes.
-pub(crate) const BUDGET: u64 = 4 << 30;
 
 /// Filters stage by stage, and spreads every amplitude over all bins, of which one holds it and the others 0.
 pub(crate) struct Slow {
@@ -23,17 +21,17 @@ pub(crate) fn tensor_bytes(settings: &Settings, shape: Shape) -> u64 {
 }
 
 impl Slow {
-    pub(crate) fn new(settings: &Settings, shape: Shape) -> Result<Self, Failure> {
+    pub(crate) fn new(setup: &Setup, settings: &Settings, shape: Shape) -> Result<Self, Failure> {
         let bytes = tensor_bytes(settings, shape);
-        if bytes > BUDGET {
+        let budget = budget::of_tensor(setup)?;
+        if bytes > budget.bytes {
             return Err(Failure::OutOfMemory(format!(
                 "the one-hot tensor of {} pairs, {} samples and {} bins would take {bytes} bytes ({:.1} GB), and the \
-                 budget is {BUDGET} bytes ({:.1} GB)",
+                 budget is {budget}",
                 settings.indexes(shape.channels),
                 shape.samples,
                 settings.bins,
-                bytes as f64 / 1e9,
-                BUDGET as f64 / 1e9
+                bytes as f64 / 1e9
             )));
         }
         let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
@@ -44,7 +42,7 @@ impl Slow {
 impl Variant for Slow {
     const TOLERANCE: f64 = 2e-6;
 
-    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<u64, Failure> {
+    fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
         let (bins, n) = (self.settings.bins, self.shape.samples);
         let mut copied = 0;
         let mut signals = |kind| -> Vec<Vec<_>> {
@@ -87,7 +85,8 @@ impl Variant for Slow {
             }
             *index = modulation_index(&sums, &counts);
         }
-        Ok(copied)
+        let tensor_bytes = size_of_val(&tensor[..]) as u64;
+        Ok(Told { copied_bytes: copied, tensor_bytes, chunks: 1 })
     }
 }
 

@@ -16,16 +16,19 @@ use crate::fast::index_of_sums;
 use crate::oracle::{bin, modulation_index, oracle};
 
 const SLOW: &str = "slow";
+const DOCUMENTED: &str = "documented";
 const OPTIMIZED: &str = "optimized";
 const SHIFTS: usize = 200;
 const INDEXES: &str = "indexes";
+/// Pairs that a check computes again; others in every round and iteration where the case has more.
+const CHECKED: usize = 100;
 /// |z| is some 1 to 100; sums in another order move it by less than this.
 const TOLERANCE: Tolerance = Tolerance::Relative(1e-8);
 
 /// The workload `pac-surrogates`.
 pub fn surrogates() -> Workload {
     let case = |id, channels, seconds, efforts: &[Effort]| {
-        let params = Params { channels, seconds, bands: 10 };
+        let params = Params::new(channels, seconds, 10);
         let pairs = params.pairs();
         Case::new(id, params).items(pairs * SHIFTS as u64, "surrogates").efforts(efforts)
     };
@@ -33,6 +36,11 @@ pub fn surrogates() -> Workload {
         SLOW,
         Role::Slow,
         "shifts by a copy of the amplitudes, keeps the indexes of all shifts, then takes mean and deviation",
+    );
+    let documented = VariantDef::new(
+        DOCUMENTED,
+        Role::Documented,
+        "shifts by a copy of the amplitudes, and carries mean and deviation along (Welford)",
     );
     let optimized = VariantDef::new(
         OPTIMIZED,
@@ -49,15 +57,17 @@ pub fn surrogates() -> Workload {
                 .into(),
         },
     )
-    .between(SLOW, OPTIMIZED);
-    Workload::builder("pac-surrogates", 1, "Z-scores of phase-amplitude coupling over 200 circular shifts")
+    .between(SLOW, DOCUMENTED);
+    Workload::builder("pac-surrogates", 2, "Z-scores of phase-amplitude coupling over 200 circular shifts")
         .source("004", "Revised Implementation Priority")
         .case(case("small-10x10", 1, 1, &Effort::ALL))
         .case(case("medium-10x10", 8, 4, &[Effort::Thorough]))
+        .case(case("large-10x10", 16, 60, &[Effort::Thorough]))
         .metric(MetricDef::work(INDEXES, "indexes of shifts"))
         .metric(MetricDef::bytes(COPIED_BYTES, "bytes copied unchanged"))
         .claim(lazy)
         .variant_with(slow, |params, setup| Ok(Surrogates::new(keep_all, params, setup)))
+        .variant_with(documented, |params, setup| Ok(Surrogates::new(copied, params, setup)))
         .variant_with(optimized, |params, setup| Ok(Surrogates::new(streamed, params, setup)))
         .build()
 }
@@ -90,6 +100,13 @@ impl Input {
         index_of_sums(sums.iter(), counts)
     }
 
+    /// The amplitudes of all bands, shifted: once for all phase bands, as a program does that rolls a whole array.
+    fn rolled(&self, shift: usize, copied: &mut u64) -> Vec<Vec<f64>> {
+        let roll = |amplitudes: &Vec<f64>| [&amplitudes[shift..], &amplitudes[..shift]].concat();
+        *copied += self.amplitudes.iter().map(|signal| size_of_val(&signal[..]) as u64).sum::<u64>();
+        self.amplitudes.iter().map(roll).collect()
+    }
+
     /// Place of a pair's amplitudes among all.
     fn amplitude_signal(&self, pair: usize) -> usize {
         let (amplitude, signal) = (pair / self.bins.len(), pair % self.bins.len());
@@ -98,6 +115,28 @@ impl Input {
 
     fn amplitudes(&self, pair: usize) -> &[f64] {
         &self.amplitudes[self.amplitude_signal(pair)]
+    }
+}
+
+/// Mean and deviation of numbers that are not kept.
+#[derive(Clone, Copy, Default)]
+struct Welford {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Welford {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        let off = value - self.mean;
+        self.mean += off / self.count;
+        self.squares += off * (value - self.mean);
+    }
+
+    /// How far a value is from the mean, in standard deviations.
+    fn score(&self, value: f64) -> f64 {
+        (value - self.mean) / (self.squares / self.count).sqrt()
     }
 }
 
@@ -110,10 +149,7 @@ fn keep_all(input: &Input, scores: &mut [f64]) -> u64 {
         .shifts
         .iter()
         .map(|&shift| {
-            // Once for all phase bands, as a program does that rolls a whole array.
-            let roll = |amplitudes: &Vec<f64>| [&amplitudes[shift..], &amplitudes[..shift]].concat();
-            let rolled: Vec<Vec<f64>> = input.amplitudes.iter().map(roll).collect();
-            copied += rolled.iter().map(|signal| size_of_val(&signal[..]) as u64).sum::<u64>();
+            let rolled = input.rolled(shift, &mut copied);
             let index = |pair| input.index(pair, [&rolled[input.amplitude_signal(pair)], &[]]);
             (0..scores.len()).map(index).collect()
         })
@@ -127,24 +163,35 @@ fn keep_all(input: &Input, scores: &mut [f64]) -> u64 {
     copied
 }
 
+fn copied(input: &Input, scores: &mut [f64]) -> u64 {
+    let mut copied = 0;
+    let mut seen = vec![Welford::default(); scores.len()];
+    for &shift in &input.shifts {
+        let rolled = input.rolled(shift, &mut copied);
+        for (pair, seen) in seen.iter_mut().enumerate() {
+            seen.add(input.index(pair, [&rolled[input.amplitude_signal(pair)], &[]]));
+        }
+    }
+    for (pair, (score, seen)) in scores.iter_mut().zip(&seen).enumerate() {
+        *score = seen.score(input.index(pair, [input.amplitudes(pair), &[]]));
+    }
+    copied
+}
+
 fn streamed(input: &Input, scores: &mut [f64]) -> u64 {
     for (pair, score) in scores.iter_mut().enumerate() {
         let amplitudes = input.amplitudes(pair);
-        let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+        let mut seen = Welford::default();
         for &shift in &input.shifts {
-            let index = input.index(pair, [&amplitudes[shift..], &amplitudes[..shift]]);
-            count += 1.0;
-            let off = index - mean;
-            mean += off / count;
-            squares += off * (index - mean);
+            seen.add(input.index(pair, [&amplitudes[shift..], &amplitudes[..shift]]));
         }
-        *score = (input.index(pair, [amplitudes, &[]]) - mean) / f64::sqrt(squares / count);
+        *score = seen.score(input.index(pair, [amplitudes, &[]]));
     }
     0
 }
 
-/// The scores that are due: every index from sums that are made sample by sample.
-fn due(input: &Input, count: usize) -> Vec<f64> {
+/// The scores that are due of some pairs: every index from sums that are made sample by sample.
+fn due(input: &Input, pairs: &[usize]) -> Vec<f64> {
     let index = |pair: usize, shift: usize| {
         let (signal, amplitudes) = (pair % input.bins.len(), input.amplitudes(pair));
         let mut sums = [0.0; 18];
@@ -153,13 +200,19 @@ fn due(input: &Input, count: usize) -> Vec<f64> {
         }
         modulation_index(&sums, &input.counts[signal])
     };
-    let score = |pair| {
+    let score = |&pair: &usize| {
         let indexes: Vec<f64> = input.shifts.iter().map(|&shift| index(pair, shift)).collect();
         let mean = indexes.iter().sum::<f64>() / indexes.len() as f64;
         let variance = indexes.iter().map(|index| (index - mean).powi(2)).sum::<f64>() / indexes.len() as f64;
         (index(pair, 0) - mean) / variance.sqrt()
     };
-    (0..count).map(score).collect()
+    pairs.iter().map(score).collect()
+}
+
+/// The pairs that a check computes again: as many from each part of all pairs.
+fn checked(count: usize, turn: u64) -> Vec<usize> {
+    let apart = count.div_ceil(CHECKED);
+    ((turn % apart as u64) as usize..count).step_by(apart).collect()
 }
 
 /// A placement.
@@ -167,6 +220,7 @@ struct Surrogates {
     variant: Variant,
     params: Params,
     seed: u64,
+    round: u64,
     pool: Vec<Input>,
     scores: Vec<f64>,
     indexes: Counter,
@@ -179,6 +233,7 @@ impl Surrogates {
             variant,
             params: params.clone(),
             seed: setup.seed(),
+            round: 0,
             pool: Vec::new(),
             scores: vec![0.0; params.pairs() as usize],
             indexes: setup.counter(INDEXES),
@@ -191,6 +246,7 @@ impl Measured for Surrogates {
     fn load(&mut self, round: u64) -> Result<(), Failure> {
         let mut signals = Signals::new(&self.params, self.seed);
         signals.load(round);
+        self.round = round;
         let mut rng = input_rng(self.seed, "pac-shifts", round);
         let (settings, shape) = (self.params.settings(), self.params.shape());
         self.pool.clear();
@@ -227,8 +283,9 @@ impl Measured for Surrogates {
 
     fn check(&mut self, index: u64) -> Result<Check, Failure> {
         let input = &self.pool[Signals::at(index)];
-        let due = due(input, self.scores.len());
-        Ok(Check::compare(&due, &self.scores, TOLERANCE).with_input(input.digest.clone()))
+        let pairs = checked(self.scores.len(), self.round + index);
+        let scores: Vec<f64> = pairs.iter().map(|&pair| self.scores[pair]).collect();
+        Ok(Check::compare(&due(input, &pairs), &scores, TOLERANCE).with_input(input.digest.clone()))
     }
 }
 
@@ -239,10 +296,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_variants_give_the_due_scores_and_only_one_copies() {
+    fn checks_get_to_every_pair() {
+        assert_eq!(checked(100, 7), (0..100).collect::<Vec<_>>());
+        let mut all: Vec<usize> = (0..16).flat_map(|turn| checked(1600, turn)).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..1600).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn all_variants_give_the_due_scores_and_only_one_does_not_copy() {
         let workload = surrogates();
         // 10 amplitude signals of 512 samples of 8 bytes, 200 times.
-        for (variant, copied) in [(SLOW, Some(10.0 * 512.0 * 8.0 * 200.0)), (OPTIMIZED, None)] {
+        let copies = Some(10.0 * 512.0 * 8.0 * 200.0);
+        for (variant, copied) in [(SLOW, copies), (DOCUMENTED, copies), (OPTIMIZED, None)] {
             let counts = exact_counts(&workload, "small-10x10", variant);
             assert_eq!(counts.get(COPIED_BYTES).copied(), copied, "{variant}");
             assert_eq!(counts[INDEXES], 100.0 * 200.0, "{variant}");

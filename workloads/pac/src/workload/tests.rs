@@ -43,25 +43,44 @@ fn the_device_is_right_and_does_the_same_work() {
     let counts = counted("small-10x10", OPTIMIZED);
     assert_eq!((counts["pairs"], counts["samples"]), (300.0, 1536.0));
     assert_eq!((counts[metric::SYNCS], counts[metric::UPLOAD_BYTES]), (3.0, 0.0));
-    assert_eq!(counts[metric::DOWNLOAD_BYTES], 3.0 * 100.0 * 4.0);
+    // 100 indexes, and where a sample is no number.
+    assert_eq!(counts[metric::DOWNLOAD_BYTES], 3.0 * 102.0 * 4.0);
+    // All phase bands at once, and all amplitude bands.
+    assert_eq!(counts["chunks"], 3.0 * 2.0);
     assert_eq!(counts["copied-bytes"], 3.0 * 10.0 * 512.0 * 8.0);
 }
 
 #[test]
 fn copies_are_counted() {
     let copied = |variant| counted("small-10x10", variant)["copied-bytes"] / 3.0;
-    // 20 bands: the signal, and four copies of it, three of which are extended by 170 samples at both ends.
-    assert_eq!(copied(SLOW), 20.0 * 4.0 * f64::from(2 * 512 + 3 * (512 + 2 * 170)));
-    // 100 pairs: a number of 8 bytes and an amplitude of 4 for each sample.
-    assert_eq!(copied(DOCUMENTED), 100.0 * 512.0 * 12.0);
+    // The signal, and it with 170 samples more at both ends.
+    let (n, extended) = (512.0, 512.0 + 2.0 * 170.0);
+    // Each of 20 bands: it is cloned, put between its ends, cut out again and made complex; with its ends it is
+    // cloned, filtered twice (as a complex signal and back), and flipped and cloned twice.
+    assert_eq!(
+        copied(SLOW),
+        20.0 * ((4.0 + 4.0 + 4.0 + 8.0) * n + (4.0 + 2.0 * 12.0 + 4.0 * 4.0) * extended)
+    );
+    // Each of 20 bands: it is put between its ends, filtered once, cut out and made complex. Each of 100 pairs: a
+    // number of 8 bytes and an amplitude of 4 for each sample.
+    assert_eq!(copied(DOCUMENTED), 20.0 * (16.0 * n + 8.0 * extended) + 100.0 * n * 12.0);
     // 10 pairs of bands: two filtered signals each. 10 amplitude bands: one row.
     assert_eq!(copied(OPTIMIZED_CPU), 4.0 * 512.0 * (20.0 + 10.0));
     assert_eq!(copied(OPTIMIZED_CPU_F64), 8.0 * 512.0 * (20.0 + 10.0));
 }
 
 #[test]
+fn the_tensor_and_the_chunks_are_told() {
+    let slow = counted("small-10x10", SLOW);
+    assert_eq!((slow["tensor-bytes"], slow["chunks"]), (3.0 * 3_686_400.0, 3.0));
+    let documented = counted("small-10x10", DOCUMENTED);
+    // 100 pairs, 16 at a time.
+    assert_eq!((documented["tensor-bytes"], documented["chunks"]), (0.0, 3.0 * 7.0));
+}
+
+#[test]
 fn an_index_that_is_wrong_is_found() {
-    let params = Params { channels: 1, seconds: 1, bands: 2 };
+    let params = Params::new(1, 1, 2);
     let (settings, shape) = (params.settings(), params.shape());
     let mut signals = signal::Signals::new(&params, 1);
     signals.load(1);
@@ -85,12 +104,22 @@ fn an_index_that_is_wrong_is_found() {
 #[test]
 fn a_tensor_beyond_the_budget_is_refused_with_both_sizes_and_declared() {
     let workload = workload();
-    for (case, bytes) in [("large-16x16", "9059696640"), ("large-30x30", "31850496000")] {
+    for (case, bytes) in
+        [("large-16x16", "9059696640"), ("large-30x30", "31850496000"), ("large-16x16-b64mb", "9059696640")]
+    {
         let Err(Failure::OutOfMemory(reason)) = place(case, SLOW) else { panic!("{case} was taken on") };
-        assert!(reason.contains(bytes) && reason.contains("4294967296"), "{reason}");
+        assert!(reason.contains(bytes) && reason.contains("budget is"), "{reason}");
         let benchmark = workload.definition().benchmark(&case.parse().unwrap(), &SLOW.parse().unwrap());
         assert_eq!(benchmark.expect, OutcomeKind::OutOfMemory);
     }
+    let settings = [("pac-budget".to_owned(), "1MiB".to_owned())].into();
+    let setup = workload.setup(1, "auto", ".").with_settings(settings);
+    let (case, variant) = ("small-10x10".parse().unwrap(), SLOW.parse().unwrap());
+    let Err(Failure::OutOfMemory(reason)) = Placement::prepare(&workload, &case, &variant, setup) else {
+        panic!("it was taken on")
+    };
+    assert!(reason.contains("3686400") && reason.contains("1048576"), "{reason}");
+    assert!(reason.ends_with("as pac-budget is set"), "{reason}");
     let fits = workload.definition().benchmark(&"large-10x10".parse().unwrap(), &SLOW.parse().unwrap());
     assert_eq!(fits.expect, OutcomeKind::Ok);
     assert!(fits.memory_bytes.unwrap() > 3_538_944_000);
@@ -98,7 +127,7 @@ fn a_tensor_beyond_the_budget_is_refused_with_both_sizes_and_declared() {
 
 #[test]
 fn inputs_differ_and_are_made_again() {
-    let params = Params { channels: 2, seconds: 1, bands: 10 };
+    let params = Params::new(2, 1, 10);
     let pool = |round| {
         let mut signals = signal::Signals::new(&params, 3);
         signals.load(round);

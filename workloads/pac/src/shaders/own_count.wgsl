@@ -1,0 +1,2 @@
+// The textbook: the samples of this phase band and channel.
+fn divisor(bin: u32, own: u32) -> u32 { return own; }

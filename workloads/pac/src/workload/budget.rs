@@ -1,0 +1,105 @@
+//! How many bytes may be taken, and who says so.
+
+use std::fmt;
+
+use bytesize::ByteSize;
+use perfharness_contract::{Failure, Setup};
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+/// The setting for the one-hot tensor.
+pub(crate) const TENSOR_BUDGET: &str = "pac-budget";
+/// What the tensor may take without a setting.
+pub(crate) const TENSOR_DEFAULT: u64 = 4 << 30;
+/// The setting for everything that is on the device beside the signals.
+pub(crate) const DEVICE_BUDGET: &str = "pac-device-budget";
+/// What may be there without a setting.
+const DEVICE_DEFAULT: u64 = 64 << 20;
+
+/// A number of bytes, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    pub(crate) bytes: u64,
+    whose: String,
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes ({:.1} GB), {}", self.bytes, self.bytes as f64 / 1e9, self.whose)
+    }
+}
+
+/// What the one-hot tensor may take: what is set, but not more than the memory of the machine, which holds it.
+pub(crate) fn of_tensor(setup: &Setup) -> Result<Budget, Failure> {
+    let asked = asked(setup, TENSOR_BUDGET, TENSOR_DEFAULT)?;
+    Ok(within(asked, memory()))
+}
+
+/// What may be on the device: what the case says, else what is set.
+pub(crate) fn of_device(setup: &Setup, of_case: Option<u64>) -> Result<u64, Failure> {
+    let asked = asked(setup, DEVICE_BUDGET, DEVICE_DEFAULT)?;
+    Ok(of_case.unwrap_or(asked.bytes))
+}
+
+fn asked(setup: &Setup, name: &str, default: u64) -> Result<Budget, Failure> {
+    let Some(text) = setup.setting(name) else {
+        return Ok(Budget { bytes: default, whose: format!("the default of {name}") });
+    };
+    match text.parse::<ByteSize>() {
+        Ok(ByteSize(bytes)) if bytes > 0 => Ok(Budget { bytes, whose: format!("as {name} is set") }),
+        _ => Err(Failure::Failed(format!(
+            "{name} is set to `{text}`, which is no size above 0; write e.g. 512MiB or 4GiB"
+        ))),
+    }
+}
+
+fn within(asked: Budget, memory: Option<u64>) -> Budget {
+    match memory {
+        Some(bytes) if bytes < asked.bytes => {
+            Budget { bytes, whose: format!("the memory of the machine, which is less than {}", asked.bytes) }
+        }
+        _ => asked,
+    }
+}
+
+/// Memory that this process can have, where the system tells.
+fn memory() -> Option<u64> {
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind).ok()?;
+    let of_container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+    Some(system.total_memory().min(of_container)).filter(|bytes| *bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(name: &str, value: &str) -> Setup {
+        Setup::new(1, "none", ".").with_settings([(name.to_owned(), value.to_owned())].into())
+    }
+
+    #[test]
+    fn a_budget_is_what_is_set_and_not_more_than_the_memory() {
+        let told = |memory| within(asked(&setup(TENSOR_BUDGET, "2GiB"), TENSOR_BUDGET, 1).unwrap(), memory);
+        assert_eq!(told(Some(8 << 30)).to_string(), "2147483648 bytes (2.1 GB), as pac-budget is set");
+        assert_eq!(told(None), told(Some(8 << 30)));
+        let less = told(Some(1 << 30));
+        assert_eq!(less.bytes, 1 << 30);
+        assert!(
+            less.to_string().ends_with("the memory of the machine, which is less than 2147483648"),
+            "{less}"
+        );
+        let unset = Setup::new(1, "none", ".");
+        assert!(of_tensor(&unset).unwrap().bytes <= TENSOR_DEFAULT);
+        assert_eq!(of_device(&unset, None).unwrap(), DEVICE_DEFAULT);
+        assert_eq!(of_device(&setup(DEVICE_BUDGET, "16 MiB"), None).unwrap(), 16 << 20);
+        assert_eq!(of_device(&setup(DEVICE_BUDGET, "16 MiB"), Some(7)).unwrap(), 7);
+    }
+
+    #[test]
+    fn what_is_no_size_is_told_with_its_setting() {
+        for text in ["", "much", "-1GiB", "0", "4 GiBs"] {
+            let Err(Failure::Failed(told)) = of_tensor(&setup(TENSOR_BUDGET, text)) else { panic!("{text}") };
+            assert!(told.contains(&format!("pac-budget is set to `{text}`")), "{told}");
+        }
+    }
+}
