@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use perfharness_contract::{Digest, Effort, MetricDef, OutcomeKind};
+use perfharness_contract::{Digest, Effort, MetricDef, OutcomeKind, SettingKind};
 
 use super::{Terminal, workers};
 use crate::args::RunOpts;
@@ -47,7 +47,12 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let (seed, device) = (request.seed, &request.device);
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     check_settings(opts, &catalog)?;
-    let plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    match &replayed {
+        // Those that the run began with: what they were relative to then is not known any more.
+        Some(replayed) => plan.settings.clone_from(&replayed.header.plan.settings),
+        None => place_paths(&mut plan.settings, opts, config, &catalog),
+    }
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }
@@ -149,6 +154,20 @@ fn settings(opts: &RunOpts, config: &Config) -> BTreeMap<String, String> {
     settings.extend(opts.set.iter().cloned());
     settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
     settings
+}
+
+/// Makes paths that the configuration sets relative to where they are looked up from: workers start in the folder that
+/// this program is started in, and a flag means that one.
+fn place_paths(settings: &mut BTreeMap<String, String>, opts: &RunOpts, config: &Config, catalog: &Catalog) {
+    let defined = catalog.entries.iter().flat_map(|e| &e.definition.settings);
+    for path in defined.filter(|s| s.kind == SettingKind::Path) {
+        let by_flag = opts.set.iter().any(|(name, _)| path.name.as_str() == name)
+            || (opts.images.is_some() && path.name == "images");
+        if let Some(text) = config.settings.get(path.name.as_str()).filter(|_| !by_flag) {
+            let placed = config.folder.join(text).to_string_lossy().into_owned();
+            settings.insert(path.name.to_string(), placed);
+        }
+    }
 }
 
 /// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have
