@@ -26,7 +26,7 @@ pub struct Config {
     /// Defaults of `run`.
     #[serde(default)]
     pub run: RunConfig,
-    /// What the workloads are told, by names that they choose.
+    /// What the workloads are told, by names that they choose, as it is written.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// The machine.
@@ -35,6 +35,9 @@ pub struct Config {
     /// Which change matters.
     #[serde(default)]
     pub gate: GatePolicy,
+    /// The folder of the file, where relative paths in it start; empty where there is no file.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// One worker.
@@ -143,7 +146,8 @@ impl Config {
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
-        let folder = path.parent().unwrap_or(Path::new("."));
+        config.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let folder = &config.folder;
         for (number, worker) in config.worker.iter_mut().enumerate() {
             let Some(program) = worker.command.first_mut() else {
                 return Err(ConfigError::EmptyCommand { path: path.into(), number: number + 1 });

@@ -154,6 +154,19 @@ impl BenchmarkDef {
     }
 }
 
+/// What the text of a setting stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingKind {
+    /// Nothing but itself.
+    #[default]
+    Text,
+    /// A file or folder. In a configuration file it is relative to that file's folder, on the command line to the
+    /// folder that the harness is started in.
+    Path,
+}
+
 /// Something that the user can set for a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -163,6 +176,9 @@ pub struct SettingDef {
     /// What it is, and what holds without it, in one line.
     #[serde(default)]
     pub summary: String,
+    /// What its text stands for.
+    #[serde(default)]
+    pub kind: SettingKind,
 }
 
 /// One hot path: what a worker's `describe` answers for each of its workloads.

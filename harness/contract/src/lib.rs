@@ -62,7 +62,7 @@ mod workload;
 pub use check::{Check, Digest, Tolerance};
 pub use claim::{ClaimDef, Promise};
 pub use definition::{
-    BenchmarkDef, CaseDef, Effort, Items, Role, SettingDef, Source, VariantDef, WorkloadDef,
+    BenchmarkDef, CaseDef, Effort, Items, Role, SettingDef, SettingKind, Source, VariantDef, WorkloadDef,
 };
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;

@@ -204,7 +204,8 @@ pub struct Description {
 pub struct Prepared {
     /// Names the placement from here on.
     pub handle: u64,
-    /// What the user should know of it, e.g. which files could not be used; a line each, shown below the results.
+    /// What the user should know of it, e.g. which files could not be used; a line each, shown
+    /// before anything of it is timed, and below the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

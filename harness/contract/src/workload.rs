@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::meter::{Counters, HeapMeter};
 use crate::{
     BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Items, Meter,
-    MeterDef, MetricDef, Name, OutcomeKind, Role, SettingDef, Source, VariantDef, WorkloadDef,
+    MeterDef, MetricDef, Name, OutcomeKind, Role, SettingDef, SettingKind, Source, VariantDef, WorkloadDef,
 };
 
 /// Why a variant could not be prepared, run or checked.
@@ -132,8 +132,8 @@ impl Setup {
         self.settings.get(name).map(String::as_str)
     }
 
-    /// Tells the user something about this placement, e.g. which files could not be used. It is shown below the
-    /// results, once, however many placements say it.
+    /// Tells the user something about this placement, e.g. how much memory it takes or which files could not be used.
+    /// It is shown once, however many placements say it: before anything of them is timed, and below the results.
     pub fn note(&self, text: impl Into<String>) {
         self.notes.borrow_mut().push(text.into());
     }
@@ -391,8 +391,23 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// # Panics
     /// When `name` is not a valid name.
     #[must_use]
-    pub fn setting(mut self, name: &str, summary: &str) -> Self {
-        self.definition.settings.push(SettingDef { name: Name::literal(name), summary: summary.into() });
+    pub fn setting(self, name: &str, summary: &str) -> Self {
+        self.set_by_user(name, summary, SettingKind::Text)
+    }
+
+    /// As [`setting`](Self::setting), for a file or folder. Where the user writes it into a configuration file, it is
+    /// relative to that file's folder.
+    ///
+    /// # Panics
+    /// When `name` is not a valid name.
+    #[must_use]
+    pub fn path_setting(self, name: &str, summary: &str) -> Self {
+        self.set_by_user(name, summary, SettingKind::Path)
+    }
+
+    fn set_by_user(mut self, name: &str, summary: &str, kind: SettingKind) -> Self {
+        let setting = SettingDef { name: Name::literal(name), summary: summary.into(), kind };
+        self.definition.settings.push(setting);
         self
     }
 

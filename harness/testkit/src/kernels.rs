@@ -70,7 +70,7 @@ fn workload<K: Kernel>(id: &str, summary: &str, cases: &[(&str, Params)], varian
             })
             .memory(id, |params| params.buffer_bytes);
     }
-    workload.setting("images", "read by nothing").setting("one", "a text that is told again").build()
+    workload.path_setting("images", "read by nothing").setting("one", "a text that is told again").build()
 }
 
 /// Where a stretch of steps begins.

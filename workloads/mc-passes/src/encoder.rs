@@ -1,9 +1,11 @@
 //! The encoder on the device.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use perfharness_contract::Counter;
 use perfharness_gpu::{Bound, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
+use perfharness_platform::clock;
 
 use crate::dims::{FEATURES, WIDTH, tokens};
 use crate::kernels::{Kernel, kernels};
@@ -52,6 +54,8 @@ pub(crate) struct Encoder {
     /// Features of a batch, or moments of all images.
     pub(crate) output: Buffer,
     forwards: Counter,
+    /// Time that making the pipelines took.
+    pub(crate) compiling: Duration,
 }
 
 /// Some images, bound to the encoder.
@@ -101,8 +105,10 @@ impl Encoder {
             buffers.push(("x", gpu.buffer("x", bytes)?));
             buffers.push(("y", gpu.buffer("y", bytes)?));
         }
+        let start = clock::now();
         let kernels = kernels(gpu, &form, sink)?;
         let advance = gpu.pipeline("advance", include_str!("shaders/advance.wgsl"), "main")?;
+        let compiling = start.elapsed();
         Ok(Self {
             gpu: gpu.clone(),
             form,
@@ -113,6 +119,7 @@ impl Encoder {
             passes,
             output,
             forwards,
+            compiling,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perfharness_contract::{Digest, Failure};
+use perfharness_contract::Failure;
 
 use crate::pixels::decode;
 
@@ -49,20 +49,26 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Digest of the contents of all usable files.
-    ///
-    /// # Errors
-    /// When one of them cannot be read.
-    pub(crate) fn digest(&self) -> Result<Digest, Failure> {
-        let mut digests = Vec::new();
-        for file in &self.files {
-            digests.push(Digest::of(&std::fs::read(file)?).0);
-        }
-        Ok(Digest::of_parts(digests.iter().map(String::as_bytes)))
+    /// A line for each file that was skipped, and one for all that come behind the first few.
+    pub(crate) fn skipped_files(&self) -> impl Iterator<Item = String> {
+        /// A folder of something else would otherwise push everything else off the screen.
+        const NAMED: usize = 5;
+        let named = self.skipped.iter().take(NAMED);
+        let rest = self.skipped.len().saturating_sub(NAMED);
+        named
+            .map(|(path, why)| format!("skipped {}: {why}", path.display()))
+            .chain((rest > 0).then(|| format!("skipped {rest} more files")))
     }
 
-    /// A line for each file that was skipped.
-    pub(crate) fn skipped_files(&self) -> impl Iterator<Item = String> {
-        self.skipped.iter().map(|(path, why)| format!("skipped {}: {why}", path.display()))
+    /// What it means that there are not as many files as images, where it is so.
+    pub(crate) fn shortage(&self, images: usize) -> Option<String> {
+        let files = self.files.len();
+        let times = match (images / files, images % files) {
+            (0, _) | (1, 0) => return None,
+            (times, 0) => format!("{times} times"),
+            (times, _) => format!("{times} or {} times", times + 1),
+        };
+        let each = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        Some(format!("{each} for {images} images: each is used {times} in a pass"))
     }
 }

@@ -23,6 +23,12 @@ const PROJECT: &str = include_str!("shaders/project.wgsl");
 /// Threads of a group.
 const GROUP: u32 = 64;
 
+/// Threads of a group that has an image to itself: one for each of its tokens, as whole subgroups and within what every
+/// adapter can do.
+fn group_for_image(size: usize) -> u32 {
+    (tokens(size) as u32).next_multiple_of(32).min(256)
+}
+
 fn for_each_token(form: &Form, images: u32) -> [u32; 3] {
     [(images * tokens(form.size) as u32).div_ceil(GROUP), 1, 1]
 }
@@ -40,9 +46,11 @@ fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
 /// # Errors
 /// [`GpuError::Lacks`] where the device has not what they take.
 pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
+    let (group, patches) = if form.fused { (group_for_image(form.size), 1) } else { (GROUP, 2) };
     let constants = format!(
         "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
-         const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n",
+         const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n\
+         const GROUP = {group}u;\nconst PATCHES = {patches}u;\n",
         form.size,
         tokens(form.size),
     );

@@ -1,6 +1,10 @@
 //! What a variant is made from.
 
-use perfharness_contract::Counter;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use perfharness_contract::{Counter, Meter, Reading, Setup};
 use perfharness_gpu::{Gpu, GpuError};
 
 use crate::encoder::{Encoder, Form, Sink};
@@ -17,6 +21,22 @@ pub(crate) struct Kit {
     pub(crate) loader: Loader,
     pub(crate) weights: Weights,
     pub(crate) forwards: Counter,
+    /// Time that pipelines took to make so far.
+    pub(crate) compiling: Cell<Duration>,
+}
+
+/// Time from the source of the kernels to their pipelines.
+pub(crate) const COMPILE_TIME: &str = "compile-time";
+
+/// Tells the same in every sample of a placement, whose pipelines were made before.
+struct CompileTime(Duration);
+
+impl Meter for CompileTime {
+    fn start(&mut self) {}
+
+    fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
+        readings.insert(COMPILE_TIME.to_owned(), (self.0.as_nanos() as u64).into());
+    }
 }
 
 impl Kit {
@@ -28,7 +48,8 @@ impl Kit {
             value_bytes: storage.value_bytes(),
             batch: self.params.batch,
             budget: self.params.budget_bytes,
-            max_binding: self.gpu.max_binding(),
+            // A buffer holds one batch.
+            max_binding: self.gpu.max_binding().min(self.gpu.facts().max_buffer_bytes),
         })
     }
 
@@ -42,6 +63,13 @@ impl Kit {
     ) -> Result<Encoder, GpuError> {
         let Params { images, size, passes, .. } = self.params;
         let form = Form { images, batch, size, passes, storage, sink, fused };
-        Encoder::new(&self.gpu, form, &self.weights, self.forwards.clone())
+        let encoder = Encoder::new(&self.gpu, form, &self.weights, self.forwards.clone())?;
+        self.compiling.set(self.compiling.get() + encoder.compiling);
+        Ok(encoder)
+    }
+
+    /// Lets metered samples tell what making the pipelines took.
+    pub(crate) fn attach_meter(&self, setup: &Setup) {
+        setup.attach(Box::new(CompileTime(self.compiling.get())));
     }
 }

@@ -28,12 +28,13 @@ mod trials;
 mod weights;
 
 use perfharness_contract::{
-    Case, Direction, Effort, Failure, MetricDef, Portability, Role, Setup, Tolerance, VariantDef, Workload,
+    Case, Direction, Effort, Failure, MetricDef, Portability, Role, Scope, Setup, Tolerance, VariantDef,
+    Workload,
 };
-use perfharness_gpu::{Gpu, gpu_meter};
+use perfharness_gpu::{Gpu, gpu_meter, metric};
 
 use encoder::FORWARDS;
-use kit::Kit;
+use kit::{COMPILE_TIME, Kit};
 use params::Params;
 use pixels::{DECODES, RESIZES};
 use storage::Storage;
@@ -45,11 +46,17 @@ const OPTIMIZED: &str = "optimized";
 const FUSED: &str = "fused";
 const HALF: &str = "optimized-f16";
 const UNIFIED: &str = "unified";
+const ONE_BY_ONE: &str = "one-by-one";
 
 /// Images in a batch, where the case is not about that.
 const BATCH: usize = 64;
 /// Device memory that may be used: what the document's card has.
 const BUDGET: u64 = 16 << 30;
+
+/// Counts that follow from the number of batches, and so from what the device can bind at a time. Bytes do not, nor does
+/// what is counted by images.
+const OF_BATCHES: [&str; 5] =
+    [metric::DISPATCHES, metric::SUBMITS, metric::SYNCS, metric::UPLOAD_COPIES, metric::DOWNLOAD_COPIES];
 
 /// What the variants beside the three are measured in: with six of them a quick run would be over after one launch.
 const LONGER: &[Effort] = &[Effort::Standard, Effort::Thorough];
@@ -97,12 +104,19 @@ pub fn workload() -> Workload {
     .reference(OPTIMIZED)
     .efforts(LONGER)
     .needs("an adapter that shares the memory of the CPU");
+    let one_by_one = VariantDef::new(ONE_BY_ONE, Role::Other, "as `optimized`, with batches of one image")
+        .reference(OPTIMIZED)
+        .efforts(&[Effort::Thorough]);
     Workload::builder("mc-passes", 1, "Stochastic forward passes of a vision encoder over images on disk")
         .source("002", "")
+        .source("001", "Suboptimal Batch Sizes, Missing Mixed Precision Training")
         .cases(cases())
-        .meter(gpu_meter())
+        .meter(gpu_meter().within_machine_class(&OF_BATCHES))
         .metrics(metrics())
-        .setting(IMAGES, "a folder of images to use in place of those that are made from three photographs")
+        .path_setting(
+            IMAGES,
+            "a folder of images to use in place of those that are made from three photographs",
+        )
         .claims(claims::claims())
         .variant_with(slow.needs("gpu"), |params, setup| place(params, setup, SINGLE, slow::Slow::new))
         .variant_with(documented.needs("gpu"), |params, setup| {
@@ -120,12 +134,17 @@ pub fn workload() -> Workload {
         .variant_with(unified.needs("gpu"), |params, setup| {
             place(params, setup, SINGLE, optimized::Optimized::unified)
         })
+        .variant_with(one_by_one.needs("gpu"), |params, setup| {
+            let params = Params { batch: 1, ..params.clone() };
+            place(&params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, false))
+        })
         .memory(SLOW, |params| params.memory_bytes(0))
         .memory(DOCUMENTED, |params| params.memory_bytes(params.pixel_bytes))
         .memory(OPTIMIZED, |params| params.memory_bytes(params.pixel_bytes))
         .memory(FUSED, |params| params.memory_bytes(params.pixel_bytes))
         .memory(HALF, |params| params.memory_bytes(params.pixel_bytes / 2))
         .memory(UNIFIED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(ONE_BY_ONE, |params| params.memory_bytes(params.pixel_bytes))
         .build()
 }
 
@@ -167,6 +186,7 @@ fn metrics() -> Vec<MetricDef> {
         MetricDef::count(DECODES, "images decoded"),
         MetricDef::count(RESIZES, "images resized"),
         told(SKIPPED, "files skipped"),
+        MetricDef { scope: Scope::Sample, ..MetricDef::time(COMPILE_TIME, "pipelines made in") },
         // It follows from the device's limits.
         MetricDef { portability: Portability::MachineClass, ..told(BATCHES, "batches of images") },
     ]

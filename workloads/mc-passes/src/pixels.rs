@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use half::f16;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageError, ImageReader};
 use perfharness_contract::{Counter, Failure, Setup};
@@ -25,6 +26,23 @@ pub(crate) fn decode(path: &Path) -> Result<DynamicImage, ImageError> {
     ImageReader::open(path)?.with_guessed_format()?.decode()
 }
 
+/// A number that pixels are stored as.
+pub(crate) trait Value {
+    fn of(value: f32) -> Self;
+}
+
+impl Value for f32 {
+    fn of(value: f32) -> Self {
+        value
+    }
+}
+
+impl Value for f16 {
+    fn of(value: f32) -> Self {
+        Self::from_f32(value)
+    }
+}
+
 /// Loads files as the document's program does: open, decode, convert to RGB, resize, normalise.
 #[derive(Clone, Debug)]
 pub(crate) struct Loader {
@@ -43,7 +61,7 @@ impl Loader {
     ///
     /// # Errors
     /// When the file, which could be decoded before, no longer can.
-    pub(crate) fn load(&self, at: usize, values: &mut Vec<f32>) -> Result<(), Failure> {
+    pub(crate) fn load<T: Value>(&self, at: usize, values: &mut Vec<T>) -> Result<(), Failure> {
         let path = &self.files[at];
         let decoded =
             decode(path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
@@ -53,7 +71,7 @@ impl Loader {
         self.resizes.add(1);
         for color in 0..COLORS {
             let normalise = |value: u8| (f32::from(value) / 255.0 - MEAN[color]) / DEVIATION[color];
-            values.extend(resized.pixels().map(|pixel| normalise(pixel.0[color])));
+            values.extend(resized.pixels().map(|pixel| T::of(normalise(pixel.0[color]))));
         }
         Ok(())
     }
@@ -62,7 +80,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) fn load_all(&self, files: &[usize]) -> Result<Vec<f32>, Failure> {
+    pub(crate) fn load_all<T: Value>(&self, files: &[usize]) -> Result<Vec<T>, Failure> {
         let mut values = Vec::with_capacity(files.len() * crate::dims::image_values(self.size));
         self.load_into(files, &mut values)?;
         Ok(values)
@@ -72,7 +90,7 @@ impl Loader {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) fn load_into(&self, files: &[usize], values: &mut Vec<f32>) -> Result<(), Failure> {
+    pub(crate) fn load_into<T: Value>(&self, files: &[usize], values: &mut Vec<T>) -> Result<(), Failure> {
         values.clear();
         files.iter().try_for_each(|at| self.load(*at, values))
     }

@@ -8,7 +8,7 @@ use crate::kit::Kit;
 use crate::moments::Moments;
 use crate::pixels::Loader;
 use crate::plan::Plan;
-use crate::storage::Storage;
+use crate::storage::{Storage, upload};
 use crate::trials::Variant;
 
 /// Keeps its buffers, as the document's program does, but no pixels.
@@ -38,7 +38,7 @@ impl Variant for Slow {
         let batches = self.plan.batches();
         self.sums.run(key, |commands, i| {
             self.loader.load_into(&order[batches[i].clone()], &mut self.values)?;
-            Storage::Single.upload_through(commands, &mut self.staging, &self.pixels, &self.values);
+            upload(commands, &mut self.staging, &self.pixels, bytemuck::cast_slice(&self.values));
             Ok(())
         })
     }

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use half::f16;
+use perfharness_contract::Failure;
 use perfharness_gpu::{Buffer, Commands, Staging};
+
+use crate::pixels::Loader;
 
 /// Form in which pixels, weights and tokens are stored. All sums are in float32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +42,35 @@ impl Storage {
         }
     }
 
-    /// Records an upload of values in this form, to the start of a buffer.
-    pub(crate) fn upload_through(
-        self,
-        commands: &mut Commands,
-        staging: &mut Staging,
-        to: &Buffer,
-        values: &[f32],
-    ) {
-        let bytes = self.bytes(values);
-        commands.upload_through(staging, to.range::<u8>(0..bytes.len() as u64), &bytes);
+    /// Loads files into this form, in which they go to the device without another copy.
+    ///
+    /// # Errors
+    /// As [`Loader::load_all`].
+    pub(crate) fn load(self, loader: &Loader, files: &[usize]) -> Result<Pixels, Failure> {
+        Ok(match self {
+            Self::Single => Pixels::Single(loader.load_all(files)?),
+            Self::Half => Pixels::Half(loader.load_all(files)?),
+        })
     }
+}
+
+/// Pixels on the host, as the device keeps them.
+#[derive(Debug)]
+pub(crate) enum Pixels {
+    Single(Vec<f32>),
+    Half(Vec<f16>),
+}
+
+impl Pixels {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Single(values) => bytemuck::cast_slice(values),
+            Self::Half(values) => bytemuck::cast_slice(values),
+        }
+    }
+}
+
+/// Records an upload of pixels to the start of a buffer.
+pub(crate) fn upload(commands: &mut Commands, staging: &mut Staging, to: &Buffer, bytes: &[u8]) {
+    commands.upload_through(staging, to.range::<u8>(0..bytes.len() as u64), bytes);
 }

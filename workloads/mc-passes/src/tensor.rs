@@ -11,7 +11,7 @@ use perfharness_gpu::{AdapterKind, Buffer, Commands, Gpu, GpuError, Staging, wgp
 use crate::kit::Kit;
 use crate::pixels::Loader;
 use crate::plan::Plan;
-use crate::storage::Storage;
+use crate::storage::{Pixels, Storage, upload};
 
 /// Pixels that are decoded once in an iteration.
 pub(crate) struct Tensor {
@@ -25,7 +25,7 @@ pub(crate) struct Tensor {
     /// Nothing where pixels are written in place.
     staging: Option<Staging>,
     /// Pixels of each batch, where they do not fit on the device.
-    host: Vec<Vec<f32>>,
+    host: Vec<Pixels>,
 }
 
 impl Tensor {
@@ -91,47 +91,51 @@ impl Tensor {
     pub(crate) fn load(&mut self, order: &[usize]) -> Result<(), Failure> {
         self.host.clear();
         if self.staging.is_none() {
-            self.map()?;
+            return self.load_in_place(order);
         }
         for (i, range) in self.batches.iter().enumerate() {
-            let values = self.loader.load_all(&order[range.clone()])?;
+            let pixels = self.storage.load(&self.loader, &order[range.clone()])?;
             match &mut self.staging {
-                None => write(&self.buffers[i], self.storage, &values)?,
                 Some(staging) if self.plan.resident => {
                     let mut commands = self.gpu.commands("pixels");
-                    self.storage.upload_through(&mut commands, staging, &self.buffers[i], &values);
+                    upload(&mut commands, staging, &self.buffers[i], pixels.bytes());
                     commands.submit()?;
                 }
-                Some(_) => self.host.push(values),
+                _ => self.host.push(pixels),
             }
         }
         Ok(())
     }
 
-    /// Takes the buffers back from the device: one sync for all.
-    fn map(&self) -> Result<(), GpuError> {
+    /// Takes the buffers back from the device, with one sync for all, and writes to them.
+    fn load_in_place(&self, order: &[usize]) -> Result<(), Failure> {
         for buffer in &self.buffers {
             // Whether it worked is found out where the buffer is written.
             buffer.raw().map_async(wgpu::MapMode::Write, .., |_| ());
         }
-        self.gpu.wait()
+        let filled = self.gpu.wait().map_err(Failure::from).and_then(|()| {
+            self.buffers.iter().zip(&self.batches).try_for_each(|(buffer, range)| {
+                let pixels = self.storage.load(&self.loader, &order[range.clone()])?;
+                Ok(write(buffer, pixels.bytes())?)
+            })
+        });
+        // The device gets all of them back, also where a file went bad: the next iteration takes them again.
+        self.buffers.iter().for_each(|buffer| buffer.raw().unmap());
+        filled
     }
 
     /// Records what it takes to have the pixels of a batch on the device: nothing, or a copy.
     pub(crate) fn bring(&mut self, commands: &mut Commands, i: usize) {
-        if let (Some(values), Some(staging)) = (self.host.get(i), &mut self.staging) {
-            let to = &self.buffers[i % self.buffers.len()];
-            self.storage.upload_through(commands, staging, to, values);
+        if let (Some(pixels), Some(staging)) = (self.host.get(i), &mut self.staging) {
+            upload(commands, staging, &self.buffers[i % self.buffers.len()], pixels.bytes());
         }
     }
 }
 
-/// Writes to a mapped buffer and hands it to the device.
-fn write(buffer: &Buffer, storage: Storage, values: &[f32]) -> Result<(), GpuError> {
+/// Writes to a mapped buffer.
+fn write(buffer: &Buffer, bytes: &[u8]) -> Result<(), GpuError> {
     let mapped = buffer.raw().get_mapped_range_mut(..);
     let mut view = mapped.map_err(|error| GpuError::Driver(error.to_string()))?;
-    view.slice(..).copy_from_slice(&storage.bytes(values));
-    drop(view);
-    buffer.raw().unmap();
+    view.slice(..bytes.len()).copy_from_slice(bytes);
     Ok(())
 }

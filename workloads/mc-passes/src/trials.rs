@@ -1,5 +1,6 @@
 //! What all variants share: images, weights, the result, and how it is checked.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -14,7 +15,7 @@ use crate::kit::Kit;
 use crate::masks::{Mask, pass_key};
 use crate::moments::{Moments, Sums, snapshots};
 use crate::params::Params;
-use crate::photographs::{cache_folder, make_files};
+use crate::photographs::{cache_folder, digest, known_digest, make_files};
 use crate::pixels::Loader;
 use crate::plan::Plan;
 use crate::reference;
@@ -67,9 +68,14 @@ impl<V: Variant> Trials<V> {
         tolerance: Tolerance,
         variant: impl FnOnce(&Kit) -> Result<V, Failure>,
     ) -> Result<Self, Failure> {
-        let folder = match setup.setting(IMAGES) {
-            Some(own) => Folder::open(own.as_ref(), params.images)?,
-            None => Folder { files: make_files(&cache_folder(), params.images)?, skipped: Vec::new() },
+        let folder = if let Some(own) = setup.setting(IMAGES) {
+            Folder::open(own.as_ref(), params.images)?
+        } else {
+            let files = make_files(&cache_folder(), params.images)?;
+            if known_digest(params.images).is_some_and(|known| digest(&files).ok() != Some(known)) {
+                setup.note("the images made here differ from those of other machines, and so do the figures");
+            }
+            Folder { files, skipped: Vec::new() }
         };
         Self::with_folder(gpu, params, setup, tolerance, &folder, variant)
     }
@@ -83,12 +89,14 @@ impl<V: Variant> Trials<V> {
         folder: &Folder,
         variant: impl FnOnce(&Kit) -> Result<V, Failure>,
     ) -> Result<Self, Failure> {
-        let contents = folder.digest()?;
+        let contents = digest(&folder.files)?;
         let loader = Loader::new(folder.files.clone(), params.size, setup);
         let weights = Weights::new(setup.seed(), params.size);
-        let kit = Kit { gpu, params: params.clone(), loader, weights, forwards: setup.counter(FORWARDS) };
+        let forwards = setup.counter(FORWARDS);
+        let kit = Kit { gpu, params: params.clone(), loader, weights, forwards, compiling: Cell::default() };
         let variant = variant(&kit)?;
-        folder.skipped_files().for_each(|line| setup.note(line));
+        kit.attach_meter(setup);
+        folder.skipped_files().chain(folder.shortage(params.images)).for_each(|line| setup.note(line));
         setup.note(format!("memory plan: {}", variant.plan()));
         Ok(Self {
             kit,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perfharness_contract::Effort;
+use perfharness_contract::{Effort, SettingKind};
 
 use super::workers;
 use crate::args::MeasureOpts;
@@ -42,6 +42,25 @@ fn settings(opts: &MeasureOpts, config: &Config) -> BTreeMap<String, String> {
     settings.extend(opts.set.iter().cloned());
     settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
     settings
+}
+
+/// Makes paths that the configuration sets relative to where they are looked up from: workers start in the folder that
+/// this program is started in, and a flag means that one.
+pub(super) fn place_paths(
+    settings: &mut BTreeMap<String, String>,
+    opts: &MeasureOpts,
+    config: &Config,
+    catalog: &Catalog,
+) {
+    let defined = catalog.entries.iter().flat_map(|e| &e.definition.settings);
+    for path in defined.filter(|s| s.kind == SettingKind::Path) {
+        let by_flag = opts.set.iter().any(|(name, _)| path.name.as_str() == name)
+            || (opts.images.is_some() && path.name == "images");
+        if let Some(text) = config.settings.get(path.name.as_str()).filter(|_| !by_flag) {
+            let placed = config.folder.join(text).to_string_lossy().into_owned();
+            settings.insert(path.name.to_string(), placed);
+        }
+    }
 }
 
 /// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, Role, standard};
 
-use super::asked::{check_settings, request};
+use super::asked::{check_settings, place_paths, request};
 use super::gate::place;
 use super::session::{Place, Session, Subject, machine};
 use super::{Terminal, workers};
@@ -48,7 +48,8 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
             cases.push(CasePlan { sides: vec![before, now], design, ..case.clone() });
         }
     }
-    let plan = request.plan(Selection { cases });
+    let mut plan = request.plan(Selection { cases });
+    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
     let source = SourceState::read();
     let machine = machine(&request.device, config, terminal);
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));

@@ -13,7 +13,7 @@ use perfharness_contract::{BenchmarkId, Effort};
 pub(super) use against_base::baselines_at;
 pub(super) use shown::finish;
 
-use super::asked::{check_settings, request};
+use super::asked::{check_settings, place_paths, request};
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::GateOpts;
@@ -46,7 +46,8 @@ pub(super) fn gate(
     let (seed, device) = (request.seed, &request.device);
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     check_settings(&opts.measure, &catalog)?;
-    let plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
+    let mut plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
+    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
     let source = SourceState::read();
     let machine = machine(&request.device, config, terminal);
     let baseline = Some(stored(&opts.folder.baselines, &machine)?);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, OutcomeKind};
 
-use super::asked::{check_settings, request};
+use super::asked::{check_settings, place_paths, request};
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::{MeasureOpts, RunOpts};
@@ -44,7 +44,12 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let (seed, device) = (request.seed, &request.device);
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     check_settings(&opts.measure, &catalog)?;
-    let plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    match &replayed {
+        // Those that the run began with: what they were relative to then is not known any more.
+        Some(replayed) => plan.settings.clone_from(&replayed.header.plan.settings),
+        None => place_paths(&mut plan.settings, &opts.measure, config, &catalog),
+    }
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }

@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar on a terminal, lines elsewhere. A consumer of events.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ pub struct Progress {
     plan: Plan,
     started: Instant,
     launches: Vec<u64>,
+    /// What workers told of each case. Several variants tell the same, as a rule.
+    told: BTreeSet<(usize, String)>,
 }
 
 enum Style {
@@ -40,7 +43,7 @@ impl Progress {
             Style::Lines
         };
         let launches = vec![0; plan.cases.len()];
-        Self { style, plan: plan.clone(), started: clock::now(), launches }
+        Self { style, plan: plan.clone(), started: clock::now(), launches, told: BTreeSet::new() }
     }
 
     /// Takes up an event.
@@ -73,8 +76,13 @@ impl Progress {
                 self.line(&format!("{label}: {} launches", self.launches[*case]));
                 self.show(*case);
             }
+            // It comes with what a worker has prepared: before anything of that is timed.
+            Event::Noted { case, note, .. } => {
+                if self.told.insert((*case, note.clone())) {
+                    self.line(&format!("{}: {note}", self.plan.cases[*case].label()));
+                }
+            }
             Event::WorkerOpened { .. }
-            | Event::Noted { .. }
             | Event::WarmedUp { .. }
             | Event::Tuned { .. }
             | Event::Sampled(_)

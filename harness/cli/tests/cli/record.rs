@@ -35,7 +35,15 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     let config = "[settings]\nimages = \"configured\"\nother = \"kept\"\n";
     fs::write(harness.path("perfharness.toml"), config).unwrap();
     let call = harness.measure("spin/short --launches 1 --set one=a=b --images photos --json");
-    let record = call.worker("good").done().code(0).json();
+    let done = call.worker("good").done().code(0);
+    // It is told before anything is timed, once, and with the results again.
+    let lines: Vec<&str> = done.stderr.lines().collect();
+    let at = |line: &str| {
+        lines.iter().position(|known| *known == line).unwrap_or_else(|| panic!("{line}: {lines:?}"))
+    };
+    assert!(at("spin/short: one is a=b") < at("spin/short: 1 launches"));
+    assert_eq!(done.stderr.matches("one is a=b").count(), 1, "{}", done.stderr);
+    let record = done.json();
     let settings = serde_json::json!({"images": "photos", "one": "a=b", "other": "kept"});
     assert_eq!(record["run"]["settings"], settings);
     // What the variants say of it is there once, however many placements said it.
@@ -52,6 +60,23 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     refused.says(&["`imagse`", "there are: images, one"]);
     let call = harness.call("list").worker("good").done().code(0);
     assert!(call.stdout.contains("setting  images"), "{}", call.stdout);
+}
+
+#[test]
+fn a_path_belongs_to_the_folder_of_the_configuration_or_to_where_a_flag_is_given() {
+    let harness = Harness::new();
+    harness.write("project/perfharness.toml", "[settings]\nimages = \"photos\"\none = \"text\"\n");
+    let set = |line: &str| {
+        let call = harness.measure(&format!("spin/short/a --launches 1 --json {line}"));
+        call.worker("good").done().code(0).json()["run"]["settings"].clone()
+    };
+    let inside = Path::new("project").join("photos");
+    let configured = set("--config project/perfharness.toml");
+    assert_eq!(configured, serde_json::json!({"images": inside.to_str(), "one": "text"}));
+    let flagged = set("--config project/perfharness.toml --images photos");
+    assert_eq!(flagged, serde_json::json!({"images": "photos", "one": "text"}));
+    let set_by_name = set("--config project/perfharness.toml --set images=other");
+    assert_eq!(set_by_name["images"], "other");
 }
 
 #[test]

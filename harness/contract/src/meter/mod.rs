@@ -10,7 +10,7 @@ pub(crate) use counter::Counters;
 pub use heap::CountingAllocator;
 pub(crate) use heap::HeapMeter;
 
-use crate::{MetricDef, Name, Reading};
+use crate::{MetricDef, Name, Portability, Reading};
 
 /// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,21 @@ impl MeterDef {
     /// When `name` is not a valid name.
     pub fn new(name: &str, version: u32, metrics: Vec<MetricDef>) -> Self {
         Self { name: Name::literal(name), version, metrics }
+    }
+
+    /// Says that what a workload does more of or less of because of limits of the machine is compared within a machine
+    /// class only, where the meter by itself would be the same everywhere.
+    ///
+    /// # Panics
+    /// When it does not measure one of them.
+    #[must_use]
+    pub fn within_machine_class(mut self, metrics: &[&str]) -> Self {
+        for id in metrics {
+            let at = self.metrics.iter().position(|metric| metric.id == **id);
+            let Some(at) = at else { panic!("the meter `{}` does not measure `{id}`", self.name) };
+            self.metrics[at].portability = Portability::MachineClass;
+        }
+        self
     }
 }
 

@@ -2,13 +2,12 @@
 
 @group(0) @binding(6) var<storage, read_write> x: array<real4>;
 
-@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+@compute @workgroup_size(GROUP) fn main(@builtin(global_invocation_id) id: vec3u) {
     let count = batch.count * TOKENS;
     let first = id.x * 2u;
     if first >= count { return; }
     let second = min(first + 1u, count - 1u);
-    let corners = vec2u(corner(first / TOKENS, first % TOKENS), corner(second / TOKENS, second % TOKENS));
-    let made = embed(corners);
+    let made = embed(array(corner(first / TOKENS, first % TOKENS), corner(second / TOKENS, second % TOKENS)));
     for (var c = 0u; c < LANES; c++) {
         x[first * LANES + c] = real4(made[c]);
         x[second * LANES + c] = real4(made[LANES + c]);

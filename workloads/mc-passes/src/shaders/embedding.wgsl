@@ -1,5 +1,5 @@
-// Two patches become tokens. The weights are the same for all threads of a group and both patches, so that they are
-// seldom loaded.
+// PATCHES patches become tokens. The weights are the same for all threads of a group and all patches of a thread, so
+// that they are seldom loaded.
 
 @group(0) @binding(2) var<storage, read> pixels: array<real4>;
 @group(0) @binding(3) var<storage, read> embedding: array<real4>;
@@ -12,20 +12,19 @@ fn corner(image: u32, token: u32) -> u32 {
     return image * COLORS * SIZE * ROW + token / COLUMNS * PATCH * ROW + token % COLUMNS * PATCH_ROW;
 }
 
-// The token of the first patch, and behind it that of the second.
-fn embed(corners: vec2u) -> array<vec4f, 2u * LANES> {
-    var sum: array<vec4f, 2u * LANES>;
+// The token of the first patch, and behind it those of the others.
+fn embed(corners: array<u32, PATCHES>) -> array<vec4f, PATCHES * LANES> {
+    var sum: array<vec4f, PATCHES * LANES>;
     var weight = 0u;
     for (var line = 0u; line < COLORS * PATCH; line++) {
-        let start = corners + (line / PATCH * SIZE + line % PATCH) * ROW;
+        let start = (line / PATCH * SIZE + line % PATCH) * ROW;
         for (var column = 0u; column < PATCH_ROW; column++) {
-            let first = vec4f(pixels[start.x + column]);
-            let second = vec4f(pixels[start.y + column]);
+            var values: array<vec4f, PATCHES>;
+            for (var p = 0u; p < PATCHES; p++) { values[p] = vec4f(pixels[corners[p] + start + column]); }
             for (var i = 0u; i < 4u; i++) {
                 for (var c = 0u; c < LANES; c++) {
                     let weights = vec4f(embedding[weight + c]);
-                    sum[c] += first[i] * weights;
-                    sum[LANES + c] += second[i] * weights;
+                    for (var p = 0u; p < PATCHES; p++) { sum[p * LANES + c] += values[p][i] * weights; }
                 }
                 weight += LANES;
             }

@@ -2,7 +2,7 @@
 
 @group(0) @binding(7) var<storage, read> y: array<real4>;
 
-@compute @workgroup_size(64) fn main(
+@compute @workgroup_size(GROUP) fn main(
     @builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32
 ) {
     if thread < LANES {

@@ -7,11 +7,11 @@ fn embedded(image: u32, token: u32, c: u32) -> vec4f {
     return vec4f(x[(image * TOKENS + token) * LANES + c]);
 }
 
-@compute @workgroup_size(64) fn main(
+@compute @workgroup_size(GROUP) fn main(
     @builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32
 ) {
     let mask = mask_of(group.x);
-    for (var token = thread; token < TOKENS; token += 64u) {
+    for (var token = thread; token < TOKENS; token += GROUP) {
         let mixed = mix_token(group.x, token, mask);
         for (var c = 0u; c < LANES; c++) { y[(group.x * TOKENS + token) * LANES + c] = real4(mixed[c]); }
     }

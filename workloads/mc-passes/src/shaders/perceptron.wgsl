@@ -2,7 +2,7 @@
 
 @group(0) @binding(7) var<storage, read_write> y: array<real4>;
 
-@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+@compute @workgroup_size(GROUP) fn main(@builtin(global_invocation_id) id: vec3u) {
     if id.x >= batch.count * TOKENS { return; }
     var token: array<vec4f, LANES>;
     for (var c = 0u; c < LANES; c++) { token[c] = vec4f(y[id.x * LANES + c]); }

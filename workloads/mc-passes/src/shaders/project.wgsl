@@ -9,7 +9,7 @@ fn pool(sum: vec4f, mask: u32, c: u32) {
 }
 
 fn project(image: u32, thread: u32) {
-    for (var at = thread; at < FEATURES / 4u; at += 64u) {
+    for (var at = thread; at < FEATURES / 4u; at += GROUP) {
         var feature = vec4f();
         for (var c = 0u; c < WIDTH; c++) {
             feature += pooled[c / 4u][c % 4u] * vec4f(projection[c * (FEATURES / 4u) + at]);

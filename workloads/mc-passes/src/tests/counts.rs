@@ -88,6 +88,8 @@ fn every_decode_copy_and_sync_is_accounted_for() {
             assert_eq!(counts, due(variant, 20.0, 8.0, 1.0, 1.0, 2.0), "{variant}");
         }
     }
+    let counts = counted("px224-n20", ONE_BY_ONE).unwrap();
+    assert_eq!(counts, due(OPTIMIZED, 20.0, 8.0, 1.0, 20.0, 2.0), "{ONE_BY_ONE}");
 }
 
 #[test]
@@ -105,6 +107,33 @@ fn the_document_s_redundancy_follows_from_what_was_counted() {
     for variant in [SLOW, DOCUMENTED, OPTIMIZED] {
         let counts = counted("px224-n1-k10", variant).unwrap();
         assert_eq!(counts, due(variant, 1.0, 64.0, 10.0, 1.0, 3.0), "{variant}");
+    }
+}
+
+#[test]
+fn counts_that_follow_from_the_device_are_not_portable_and_those_of_the_work_are() {
+    let workload = workload();
+    let portability = |id: &str| workload.definition().metric(id).unwrap().portability;
+    for id in OF_BATCHES.into_iter().chain([BATCHES]) {
+        assert_eq!(portability(id), Portability::MachineClass, "{id}");
+    }
+    for id in [FORWARDS, DECODES, RESIZES, metric::UPLOAD_BYTES, metric::DOWNLOAD_BYTES] {
+        assert_eq!(portability(id), Portability::Portable, "{id}");
+    }
+}
+
+#[test]
+fn whether_pixels_are_streamed_and_so_their_bytes_does_not_follow_from_the_device() {
+    for case in &workload().definition().cases {
+        let param = |id: &str| case.params[id].as_u64().unwrap();
+        for value_bytes in [2, 4] {
+            let resident = [16 << 20, 128 << 20, 2 << 30, u64::MAX].map(|max_binding| {
+                let (images, batch) = (param("images") as usize, param("batch") as usize);
+                let (size, budget) = (param("size") as usize, param("budget_bytes"));
+                plan::plan(&plan::Need { images, size, value_bytes, batch, budget, max_binding }).resident
+            });
+            assert!(resident.iter().all(|other| *other == resident[0]), "{}: {resident:?}", case.id);
+        }
     }
 }
 

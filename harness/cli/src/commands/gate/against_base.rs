@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort, Role};
 
-use super::super::asked::{check_settings, request};
+use super::super::asked::{check_settings, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
 use super::{Judged, budget, measure_and_judge, patterns, place};
@@ -74,6 +74,7 @@ pub(super) fn gate(
     let delta = rules.policy.time_default().delta();
     let cases = if identical { Vec::new() } else { pairs(&catalog, &head, &base, sides.head.len(), delta) };
     let mut plan = request.plan(Selection { cases });
+    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
     if request.launches.is_none() {
         let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
         plan.budget = budget(request.time_budget, request.effort, paired);
