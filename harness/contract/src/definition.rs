@@ -143,6 +143,11 @@ pub struct BenchmarkDef {
     pub setup_ms: Option<u64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 fn expect_ok() -> OutcomeKind {
     OutcomeKind::Ok
 }
@@ -193,6 +198,9 @@ pub struct WorkloadDef {
     /// What it is, in one line.
     #[serde(default)]
     pub summary: String,
+    /// Measured only where its name is spelled out: neither `all` nor a pattern with wildcards in its place selects it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub on_request: bool,
     /// Where it is described.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,

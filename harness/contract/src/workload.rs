@@ -69,6 +69,25 @@ pub trait Measured {
     fn check(&mut self, index: u64) -> Result<Check, Failure>;
 }
 
+/// So that variants of different types can share a constructor.
+impl<M: Measured + ?Sized> Measured for Box<M> {
+    fn load(&mut self, round: u64) -> Result<(), Failure> {
+        (**self).load(round)
+    }
+
+    fn run(&mut self, index: u64) -> Result<(), Failure> {
+        (**self).run(index)
+    }
+
+    fn fence(&mut self) -> Result<(), Failure> {
+        (**self).fence()
+    }
+
+    fn check(&mut self, index: u64) -> Result<Check, Failure> {
+        (**self).check(index)
+    }
+}
+
 /// What a variant's constructor is given.
 pub struct Setup {
     seed: u64,
@@ -225,6 +244,7 @@ impl Workload {
                 id: Name::literal(id),
                 version,
                 summary: summary.into(),
+                on_request: false,
                 sources: Vec::new(),
                 cases: Vec::new(),
                 variants: Vec::new(),
@@ -303,6 +323,13 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     #[must_use]
     pub fn source(mut self, document: &str, section: &str) -> Self {
         self.definition.sources.push(Source { document: document.into(), section: section.into() });
+        self
+    }
+
+    /// Measures the workload only where its name is spelled out, never as a part of `all`.
+    #[must_use]
+    pub fn on_request(mut self) -> Self {
+        self.definition.on_request = true;
         self
     }
 

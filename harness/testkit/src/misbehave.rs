@@ -8,10 +8,9 @@ use perfharness_contract::protocol::FRAME_START;
 use perfharness_contract::{
     Case, Check, Counter, Failure, Measured, MetricDef, OutcomeKind, Role, Setup, Workload, input_rng,
 };
+use perfharness_known_work::Spin;
 use rand_pcg::rand_core::Rng as _;
 use serde::Serialize;
-
-use crate::kernels::Spin;
 
 const STEPS: &str = "steps";
 /// `wrong-later` does this many iterations rightly: more than all checks before timing, less than one sample.

@@ -3,10 +3,9 @@
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
 
+use perfharness_known_work::Spin;
 use perfharness_platform::clock;
 use serde_json::{Value, json};
-
-use crate::kernels::Spin;
 
 /// What `endless` prints at most, so that a harness that reads it all is left with a machine.
 pub const ENDLESS_BYTES: usize = 200 << 20;

@@ -10,7 +10,8 @@ pub fn all() -> Vec<Workload> {
         perfharness_metrics_sync::workload(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
-        // Last, because its iterations are the longest: it gets the time that the others leave.
+        // Last of those that `all` measures, because its iterations are the longest: it gets the time that the others leave.
         perfharness_mc_passes::workload(),
+        perfharness_known_work::workload(),
     ]
 }

@@ -8,11 +8,14 @@ use perfharness_contract::{BenchmarkId, CaseDef, Effort, VariantDef, WorkloadDef
 
 use super::{CaseDesign, CasePlan, Catalog, Origin, Side};
 
-/// A pattern over benchmark ids: `all`, or one to three globs `workload/case/variant`; missing parts match anything.
+/// A pattern over benchmark ids: `all`, or one to three globs `workload/case/variant`; missing parts match anything, but
+/// only a workload that is spelled out matches one that is measured on request.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
     parts: [GlobMatcher; 3],
+    /// The workload is spelled out, which selects it even where it is measured on request only.
+    literal_workload: bool,
     /// The case is spelled out, which overrides the effort's choice of cases.
     literal_case: bool,
     /// The variant is spelled out, which overrides the effort's choice of variants.
@@ -58,6 +61,7 @@ impl FromStr for Pattern {
         Ok(Self {
             text: text.into(),
             parts: [glob(0)?, glob(1)?, glob(2)?],
+            literal_workload: literal(parts[0]),
             literal_case: parts.get(1).is_some_and(|p| literal(p)),
             literal_variant: parts.get(2).is_some_and(|p| literal(p)),
         })
@@ -84,8 +88,12 @@ impl Pattern {
     }
 
     fn matches_case(&self, workload: &WorkloadDef, case: &CaseDef, effort: Option<Effort>) -> bool {
+        let asked_for = self.literal_workload || !workload.on_request;
         let selected = self.literal_case || effort.is_none_or(|effort| case.efforts.contains(&effort));
-        selected && self.parts[0].is_match(workload.id.as_str()) && self.parts[1].is_match(case.id.as_str())
+        asked_for
+            && selected
+            && self.parts[0].is_match(workload.id.as_str())
+            && self.parts[1].is_match(case.id.as_str())
     }
 
     fn matches_variant(&self, variant: &VariantDef, effort: Option<Effort>) -> bool {
@@ -259,6 +267,28 @@ mod tests {
         let patterns = ["sort/*/r*".parse().unwrap()];
         let error = select(&catalog(), &patterns, Effort::Standard).unwrap_err().to_string();
         assert!(error.contains("thorough"), "{error}");
+    }
+
+    #[test]
+    fn a_workload_on_request_is_selected_by_its_name_alone() {
+        let mut catalog = catalog();
+        let definition = serde_json::from_value(json!({
+            "id": "known", "version": 1, "on_request": true,
+            "cases": [{"id": "n10"}], "variants": [{"id": "a"}]
+        }));
+        catalog.add(0, vec![definition.unwrap()]);
+        let workloads = |pattern: &str| -> Result<Vec<String>, SelectError> {
+            let selection = select(&catalog, &[pattern.parse().unwrap()], Effort::Quick)?;
+            Ok(selection.cases.iter().map(|case| case.workload.to_string()).collect())
+        };
+        for pattern in ["all", "*", "*/n10"] {
+            assert_eq!(workloads(pattern).unwrap(), ["sort"], "{pattern}");
+        }
+        for pattern in ["known", "known/*", "known/n10/a", "known/*/[ab]"] {
+            assert_eq!(workloads(pattern).unwrap(), ["known"], "{pattern}");
+        }
+        let error = workloads("know*").unwrap_err().to_string();
+        assert!(error.contains("did you mean `known`"), "{error}");
     }
 
     #[test]

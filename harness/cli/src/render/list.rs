@@ -13,6 +13,9 @@ pub fn render_list(catalog: &Catalog) -> String {
     for entry in &catalog.entries {
         let workload = &entry.definition;
         let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, workload.summary);
+        if workload.on_request {
+            let _ = writeln!(text, "  measured only where it is named, not by `all`");
+        }
         for source in &workload.sources {
             let _ = writeln!(text, "  source   {} {}", source.document, source.section);
         }

@@ -1,0 +1,94 @@
+//! One dispatch for each iteration, on the GPU: few and long chains, so that steps and not launches take the time.
+
+use perfharness_contract::{Check, Failure, Setup, Tolerance};
+use perfharness_gpu::{Bound, Buffer, Gpu};
+
+use crate::kernel::{Input, Kernel, PLANTED_COPY, Work, word};
+
+/// Inputs of a round; iterations take them in turns.
+const POOL: u64 = 4;
+/// Invocations, as in the shader.
+const LANES: u64 = 8;
+const MULTIPLIER: u32 = 1_664_525;
+const INCREMENT: u32 = 1_013_904_223;
+/// Device memory that is held and used by nothing.
+const RESERVE: u64 = 4 << 20;
+
+/// A linear congruential chain in each invocation.
+#[derive(Debug)]
+pub(crate) struct Device {
+    gpu: Gpu,
+    works: Vec<Buffer>,
+    kernels: Vec<Bound>,
+    results: Buffer,
+    /// What planted copies go from and to.
+    from: Buffer,
+    to: Buffer,
+    _reserve: Buffer,
+}
+
+impl Device {
+    /// With so many times the memory that is held for nothing.
+    pub(crate) fn new(peak: u64, setup: &Setup) -> Result<Self, Failure> {
+        let gpu = Gpu::open(setup)?;
+        let works: Vec<Buffer> =
+            (0..POOL).map(|_| gpu.buffer_for::<u32>("work", 5)).collect::<Result<_, _>>()?;
+        let results = gpu.buffer_for::<u32>("results", LANES)?;
+        let spare = gpu.buffer_for::<u32>("spare", LANES)?;
+        let pipeline = gpu.pipeline("chain", include_str!("chain.wgsl"), "main")?;
+        let bind = |work| pipeline.bind([("work", work), ("results", &results), ("spare", &spare)]);
+        let kernels = works.iter().map(bind).collect::<Result<_, _>>()?;
+        Ok(Self {
+            works,
+            kernels,
+            results,
+            from: gpu.buffer("copied from", PLANTED_COPY as u64)?,
+            to: gpu.buffer("copied to", PLANTED_COPY as u64)?,
+            _reserve: gpu.buffer("reserve", peak * RESERVE)?,
+            gpu,
+        })
+    }
+
+    fn start(key: u64, slot: u64) -> u32 {
+        word(key, slot) as u32
+    }
+}
+
+impl Kernel for Device {
+    fn load(&mut self, key: u64, work: &Work) -> Result<(), Failure> {
+        for (slot, buffer) in self.works.iter().enumerate() {
+            let work =
+                [Self::start(key, slot as u64), work.useful as u32, work.extra as u32, MULTIPLIER, INCREMENT];
+            self.gpu.commands("load").upload(buffer, &work).submit()?;
+        }
+        Ok(self.gpu.fence()?)
+    }
+
+    fn run(&mut self, input: Input, work: &Work) -> Result<(), Failure> {
+        let mut commands = self.gpu.commands("chain");
+        commands.dispatch(&self.kernels[(input.index % POOL) as usize], [1, 1, 1]);
+        for _ in 0..work.copies {
+            commands.copy(&self.from, &self.to);
+        }
+        let submission = commands.submit()?;
+        for _ in 0..work.syncs {
+            submission.wait()?;
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self) -> Result<(), Failure> {
+        Ok(self.gpu.fence()?)
+    }
+
+    fn check(&mut self, input: Input, useful: u64) -> Result<Check, Failure> {
+        let start = Self::start(input.key, input.index % POOL);
+        let chain = |lane: u32| {
+            let first = start ^ lane.wrapping_mul(2_654_435_769);
+            (0..useful).fold(first, |state, _| state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT))
+        };
+        let due: Vec<f64> = (0..LANES as u32).map(|lane| f64::from(chain(lane))).collect();
+        let results: Vec<f64> = self.gpu.read::<u32>(&self.results)?.into_iter().map(f64::from).collect();
+        Ok(Check::compare(&due, &results, Tolerance::Exact))
+    }
+}
