@@ -69,3 +69,35 @@ at_least() {
 required_rust() {
     sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml
 }
+
+# How this user can take the network from a command: `user`, `root` or `sudo`, or `none` where there is no way. User
+# namespaces are closed to users on some systems, and then root makes the namespace and steps down.
+network_isolation() {
+    if ! command -v unshare >/dev/null; then
+        echo none
+    elif unshare --user --map-current-user --net true 2>/dev/null; then
+        echo user
+    elif [ "$(id -u)" -eq 0 ] && unshare --net true 2>/dev/null; then
+        echo root
+    elif sudo -n unshare --net true 2>/dev/null; then
+        echo sudo
+    else
+        echo none
+    fi
+}
+
+# without_network ISOLATION COMMAND...: runs a command as this user without a network; with one if ISOLATION is none.
+without_network() {
+    local isolation=$1
+    shift
+    case "$isolation" in
+    user) unshare --user --map-current-user --net "$@" ;;
+    root) unshare --net "$@" ;;
+    # sudo sets its own PATH and HOME, even when it keeps the rest.
+    sudo)
+        sudo -n -E unshare --net setpriv --reuid "$(id -u)" --regid "$(id -g)" --init-groups \
+            env "PATH=$PATH" "HOME=$HOME" "$@"
+        ;;
+    none) "$@" ;;
+    esac
+}

@@ -8,7 +8,7 @@ pub fn run_schema() -> serde_json::Value {
     schemars::schema_for!(RunRecord).to_value()
 }
 
-/// The schema of a gate's JSON.
+/// The schema of a gate's JSON, published in the same folder.
 pub fn gate_schema() -> serde_json::Value {
     schemars::schema_for!(GateReport).to_value()
 }

@@ -12,6 +12,7 @@ use crate::fixture::Harness;
 use crate::samples;
 
 const SCHEMA: &str = "schemas/run-1.schema.json";
+const GATE_SCHEMA: &str = "schemas/gate-1.schema.json";
 
 /// With this variable set, the published schema is written instead of compared.
 const UPDATE: &str = "PERFHARNESS_UPDATE_SCHEMAS";
@@ -79,10 +80,12 @@ fn a_path_belongs_to_the_folder_of_the_configuration_or_to_where_a_flag_is_given
     assert_eq!(set_by_name["images"], "other");
 }
 
-#[test]
-fn the_published_schema_is_that_of_the_program() {
-    let printed = Harness::new().call("schema").done().code(0).stdout;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
+#[rstest]
+#[case::of_a_record("schema", SCHEMA)]
+#[case::of_a_gate("schema gate", GATE_SCHEMA)]
+fn the_published_schema_is_that_of_the_program(#[case] command: &str, #[case] file: &str) {
+    let printed = Harness::new().call(command).done().code(0).stdout;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if env::is_set_nonempty(UPDATE) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, &printed).unwrap();
@@ -90,7 +93,11 @@ fn the_published_schema_is_that_of_the_program() {
     let published = fs::read_to_string(&path).unwrap_or_default();
     // A checkout on Windows may have other line ends.
     let same = published.lines().eq(printed.lines());
-    assert!(same, "{} is not what `perfharness schema` prints; set {UPDATE}=1 to write it", path.display());
+    assert!(
+        same,
+        "{} is not what `perfharness {command}` prints; set {UPDATE}=1 to write it",
+        path.display()
+    );
 }
 
 #[test]

@@ -29,12 +29,12 @@ pub(in crate::commands) fn finish(
     ];
     for (path, format) in files {
         if let Some(path) = path {
-            let text = render_gate(report, format, layout);
+            let text = render_gate(report, format, layout)?;
             write_atomically(path, text.as_bytes())
                 .map_err(|source| RecordError::Write { path: path.clone(), source })?;
         }
     }
-    terminal.print(&render_gate(report, opts.format, layout))?;
+    terminal.print(&render_gate(report, opts.format, layout)?)?;
     Ok(exit_code(report.outcome, &opts.fail_on))
 }
 
