@@ -1,6 +1,7 @@
 //! Fourier transforms of lengths that are products of 2, 3 and 5.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::f64::consts::TAU;
 use std::rc::Rc;
 
@@ -50,12 +51,15 @@ impl Transform {
         let roots: Vec<[f32; 2]> = (0..length).map(root).collect();
         let mut steps = Vec::new();
         for radix in radices(length as u32) {
-            if !shared.contains_key(&radix) {
-                let radix_line = format!("const RADIX = {radix}u;\n");
-                let source = [&radix_line, COMPLEX, include_str!("../shaders/step.wgsl")].concat();
-                shared.insert(radix, gpu.pipeline("transform", &source, "main")?);
-            }
-            steps.push((radix, shared[&radix].clone()));
+            let pipeline = match shared.entry(radix) {
+                Entry::Occupied(made) => made.into_mut(),
+                Entry::Vacant(place) => {
+                    let radix_line = format!("const RADIX = {radix}u;\n");
+                    let source = [&radix_line, COMPLEX, include_str!("../shaders/step.wgsl")].concat();
+                    place.insert(gpu.pipeline("transform", &source, "main")?)
+                }
+            };
+            steps.push((radix, pipeline.clone()));
         }
         let roots = gpu.upload("roots", &roots)?;
         Ok(Self { gpu: gpu.clone(), length: length as u32, steps, roots })
