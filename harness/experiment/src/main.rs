@@ -3,19 +3,23 @@
 //!
 //! ```text
 //! cargo run --release -p perfharness-experiment -- noise --neighbour --output noise.jsonl
+//! cargo run --release -p perfharness-experiment -- gates --neighbour --rivals --output gates.jsonl
 //! cargo run --release -p perfharness-experiment -- cost
 //! ```
 
 mod cost;
+mod gates;
 mod neighbour;
 mod noise;
+mod welch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-// The experiment is its own worker, so that nothing has to be found or built first.
+// The experiment is its own worker, so that nothing has to be found or built first. Other workers do not link criterion;
+// here it does no harm, because both sides are the same program.
 perfharness_contract::counting_allocator!();
 
 #[derive(Debug, Parser)]
@@ -29,6 +33,8 @@ struct Cli {
 enum Command {
     /// Identical pairs and planted effects: how often is the interval right, how often is the effect found
     Noise(NoiseOpts),
+    /// Whole gates over the kernels of known work: false alarms, power, and what others say of the same pairs
+    Gates(GatesOpts),
     /// What measuring itself costs within a timed sample
     Cost,
     /// Serve the workloads of the experiment
@@ -37,6 +43,9 @@ enum Command {
     /// Keep one core busy in bursts
     #[command(hide = true)]
     Neighbour,
+    /// One of two processes that criterion compares
+    #[command(hide = true)]
+    CriterionSide(SideOpts),
 }
 
 /// Flags of `noise`.
@@ -59,11 +68,68 @@ struct NoiseOpts {
     output: PathBuf,
 }
 
+/// Flags of `gates`.
+#[derive(Debug, Clone, clap::Args)]
+struct GatesOpts {
+    /// How many gates
+    #[arg(long, default_value_t = 300)]
+    gates: u64,
+    /// The rows of a gate
+    #[arg(long, value_delimiter = ',', default_value = "spin,gather,sweep,gpu,append,copy")]
+    kernels: Vec<String>,
+    /// The factor by which head has more work in every row; 1 for identical sides
+    #[arg(long, default_value_t = 1.0)]
+    planted: f64,
+    /// Thresholds, as shares; all are judged from the same launches
+    #[arg(long, value_delimiter = ',', default_value = "0.01,0.03")]
+    threshold: Vec<f64>,
+    /// What a launch of both processes may take; with too little a launch has a single block, and its value no median
+    #[arg(long, default_value_t = 500)]
+    launch_ms: u64,
+    /// How long a timed sample should last
+    #[arg(long, default_value_t = 1.0)]
+    sample_ms: f64,
+    /// Keep one core busy in bursts meanwhile
+    #[arg(long)]
+    neighbour: bool,
+    /// Let Welch's test and criterion judge one row of each gate, in turns, with the time that the gate took for it
+    #[arg(long)]
+    rivals: bool,
+    /// Measure nothing, and sum up what the output has
+    #[arg(long)]
+    summary: bool,
+    /// One line for each gate; gates that are in it already are not run again
+    #[arg(long)]
+    output: PathBuf,
+}
+
+/// Flags of `criterion-side`.
+#[derive(Debug, Clone, clap::Args)]
+struct SideOpts {
+    #[arg(long)]
+    kernel: String,
+    #[arg(long)]
+    folder: PathBuf,
+    #[arg(long)]
+    seconds: f64,
+    #[arg(long)]
+    compare: bool,
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Noise(opts) => noise::run(&opts),
+        Command::Gates(opts) => gates::run(&opts),
         Command::Cost => cost::run(),
-        Command::Worker => return perfharness_contract::serve(perfharness_testkit::good()),
+        Command::Worker => {
+            let mut workloads = perfharness_testkit::good();
+            workloads.push(perfharness_known_work::workload());
+            return perfharness_contract::serve(workloads);
+        }
+        Command::CriterionSide(SideOpts { kernel, folder, seconds, compare }) => {
+            gates::side(&kernel, &folder, seconds, compare);
+            Ok(())
+        }
         Command::Neighbour => neighbour::work(),
     };
     match done {

@@ -19,6 +19,7 @@ use perfharness_verdict::{Placement, estimate, median};
 use serde::{Deserialize, Serialize};
 
 use crate::neighbour::Neighbour;
+use crate::welch::Moments;
 use crate::{NoiseOpts, say};
 
 const CONFIDENCE: f64 = 0.99;
@@ -179,23 +180,10 @@ fn row(
         sd: found.sd.unwrap_or(f64::NAN),
         seconds,
         outside_share: 1.0 - in_samples as f64 / state.spent_ns() as f64,
-        welch_excludes_zero: welch_excludes_zero(&samples(candidate), &samples(reference)),
+        welch_excludes_zero: Moments::of(&samples(candidate))
+            .differs(&Moments::of(&samples(reference)), CONFIDENCE),
         rounds,
     })
-}
-
-/// Welch's test over single samples, as tools do that take each sample for independent evidence.
-fn welch_excludes_zero(candidate: &[f64], reference: &[f64]) -> bool {
-    let moments = |values: &[f64]| {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, variance / n, n)
-    };
-    let ((m1, v1, n1), (m2, v2, n2)) = (moments(candidate), moments(reference));
-    let df = (v1 + v2).powi(2) / (v1.powi(2) / (n1 - 1.0) + v2.powi(2) / (n2 - 1.0));
-    let quantile = perfharness_verdict::student::quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, df);
-    quantile.is_ok_and(|t| ((m1 - m2) / (v1 + v2).sqrt()).abs() > t)
 }
 
 fn summarise(rows: &[Row]) {

@@ -1,0 +1,114 @@
+//! Whole gates with known truth, by the engine and the rules of the program, and beside them what others would say.
+
+mod gate;
+mod pair;
+mod rivals;
+mod summary;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write as _};
+use std::time::Duration;
+
+use anyhow::bail;
+use perfharness_platform::clock;
+use perfharness_verdict::judge::GateOutcome;
+use serde::{Deserialize, Serialize};
+
+use crate::neighbour::Neighbour;
+use crate::{GatesOpts, say};
+use gate::Row;
+use pair::Conditions;
+use rivals::Rival;
+pub(crate) use rivals::side;
+
+/// One gate: a line of the output.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Gate {
+    number: u64,
+    planted: f64,
+    neighbour: bool,
+    launch_ms: u64,
+    sample_ms: f64,
+    thresholds: Vec<f64>,
+    optimized: bool,
+    unix_ms: u64,
+    load_average: Option<f64>,
+    rows: Vec<Row>,
+    /// One for each threshold.
+    outcomes: Vec<GateOutcome>,
+    rival: Option<Rival>,
+}
+
+impl Gate {
+    /// Whether it was measured as these options ask for.
+    fn is_of(&self, opts: &GatesOpts) -> bool {
+        let kernels: Vec<&str> = self.rows.iter().map(|row| row.kernel.as_str()).collect();
+        kernels == opts.kernels
+            && (self.planted, self.neighbour) == (opts.planted, opts.neighbour)
+            && (self.launch_ms, self.sample_ms) == (opts.launch_ms, opts.sample_ms)
+            && self.thresholds == opts.threshold
+    }
+}
+
+/// Runs the gates that the output does not have yet, and sums up.
+pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
+    let mut gates = read(opts)?;
+    let neighbour = (opts.neighbour && !opts.summary).then(Neighbour::start).transpose()?;
+    let mut output = File::options().create(true).append(true).open(&opts.output)?;
+    let conditions = Conditions {
+        planted: opts.planted,
+        launch: Duration::from_millis(opts.launch_ms),
+        sample: Duration::from_secs_f64(opts.sample_ms / 1e3),
+    };
+    for number in (1..=opts.gates).filter(|_| !opts.summary) {
+        if gates.iter().any(|gate| gate.number == number) {
+            continue;
+        }
+        let unix_ms = clock::unix_ms();
+        let (rows, outcomes, load_average) = gate::gate(&opts.kernels, number, &opts.threshold, &conditions)?;
+        // The rivals get one kernel of each gate, in turns, and the time that its row took.
+        let row = &rows[number as usize % rows.len()];
+        let rival = opts.rivals.then(|| {
+            let seconds = row.seconds.iter().sum();
+            Rival::measure(&row.kernel, seconds, number, &conditions)
+        });
+        let gate = Gate {
+            number,
+            planted: opts.planted,
+            neighbour: opts.neighbour,
+            launch_ms: opts.launch_ms,
+            sample_ms: opts.sample_ms,
+            thresholds: opts.threshold.clone(),
+            optimized: !cfg!(debug_assertions),
+            unix_ms,
+            load_average,
+            rival: rival.transpose()?,
+            rows,
+            outcomes,
+        };
+        // In one write, after a line end that closes whatever a killed experiment left.
+        let mut line = b"\n".to_vec();
+        serde_json::to_writer(&mut line, &gate)?;
+        line.push(b'\n');
+        output.write_all(&line)?;
+        say(&format!("gate {number} of {}: {:?}", opts.gates, gate.outcomes));
+        gates.push(gate);
+    }
+    drop(neighbour);
+    summary::print(&gates, &opts.threshold);
+    Ok(())
+}
+
+fn read(opts: &GatesOpts) -> anyhow::Result<Vec<Gate>> {
+    let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
+    let mut gates: Vec<Gate> = Vec::new();
+    for line in BufReader::new(file).lines() {
+        // A killed experiment can leave an incomplete last line; that gate is measured again.
+        let Ok(gate) = serde_json::from_str::<Gate>(&line?) else { continue };
+        if !gate.is_of(opts) {
+            bail!("{} holds another experiment; name another --output", opts.output.display());
+        }
+        gates.push(gate);
+    }
+    Ok(gates)
+}

@@ -1,0 +1,62 @@
+//! Welch's test over single samples, as tools do that take each sample for independent evidence.
+
+use perfharness_verdict::student;
+use serde::{Deserialize, Serialize};
+
+/// What Welch's test needs of a side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    pub(crate) samples: usize,
+    pub(crate) mean: f64,
+    /// Of the samples, not of their mean.
+    pub(crate) variance: f64,
+}
+
+impl Moments {
+    /// Of two samples at least.
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        Self { samples: values.len(), mean, variance }
+    }
+
+    /// The same of every sample times a factor.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, variance: self.variance * factor.powi(2), ..self }
+    }
+
+    /// Student's t of the difference to a reference, and whether it is beyond the quantile of probability `p`.
+    pub(crate) fn exceeds(&self, reference: &Self, p: f64) -> bool {
+        let [(v1, n1), (v2, n2)] = [self, reference].map(|m| {
+            let n = m.samples as f64;
+            (m.variance / n, n)
+        });
+        let df = (v1 + v2).powi(2) / (v1.powi(2) / (n1 - 1.0) + v2.powi(2) / (n2 - 1.0));
+        student::quantile(p, df).is_ok_and(|t| (self.mean - reference.mean) / (v1 + v2).sqrt() > t)
+    }
+
+    /// Whether the two differ, in either direction, at this confidence.
+    pub(crate) fn differs(&self, reference: &Self, confidence: f64) -> bool {
+        let p = 1.0 - (1.0 - confidence) / 2.0;
+        self.exceeds(reference, p) || reference.exceeds(self, p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worked_example() {
+        // Means 3 and 5, variances 2.5 and 10 of 5 samples each: t = 2 / sqrt(2.5) = 1.265 with 5.88 degrees of freedom.
+        let a = Moments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let b = Moments::of(&[1.0, 3.0, 5.0, 7.0, 9.0]);
+        assert_eq!((a.mean, a.variance, b.mean, b.variance), (3.0, 2.5, 5.0, 10.0));
+        // Half of the probability beyond that t is 0.1269.
+        assert!(b.exceeds(&a, 0.872) && !b.exceeds(&a, 0.874));
+        assert!(b.differs(&a, 0.744) && a.differs(&b, 0.744) && !b.differs(&a, 0.748));
+        assert!(!a.exceeds(&b, 0.5));
+        assert_eq!(a.times(2.0), Moments::of(&[2.0, 4.0, 6.0, 8.0, 10.0]));
+    }
+}
