@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use perfharness::measure::{ProcessExecutor, RunState, WorkerCommand, run_plan};
-use perfharness::plan::{CasePlan, Design, LookPlan, Plan, Side};
+use perfharness::plan::{CaseDesign, CasePlan, Design, LookPlan, Origin, Plan, Side};
 use perfharness_contract::{Effort, MetricDef, Name};
 use perfharness_known_work::{VARIABLE, workload};
 use perfharness_verdict::Paired;
@@ -60,6 +60,7 @@ impl Pair {
         let special = definition.benchmark(&case, &benchmark.variant);
         let side = |worker: usize, reference| Side {
             benchmark: benchmark.clone(),
+            origin: Origin::Head,
             worker,
             reference,
             skip: None,
@@ -83,6 +84,7 @@ impl Pair {
                 version: definition.version,
                 case,
                 sides,
+                design: CaseDesign::default(),
             }],
         };
         Ok(Self {

@@ -10,7 +10,7 @@ use perfharness_verdict::{Estimate, Interval};
 use super::units;
 use crate::compare::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 
-struct Metric(&'static str, &'static str, &'static str);
+pub(super) struct Metric(&'static str, &'static str, &'static str);
 
 const WALL: Metric = Metric("wall-time", "wall time", "ns");
 const SYNCS: Metric = Metric("syncs", "syncs", "count");
@@ -18,7 +18,8 @@ const PEAK: Metric = Metric("heap-peak", "peak heap", "bytes");
 
 fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
     let theta = ratio.ln();
-    let interval = (launches > 1).then(|| Interval { lower: theta - half_width, upper: theta + half_width });
+    let interval =
+        (launches > 1).then_some(Interval { lower: theta - half_width, upper: theta + half_width });
     Evidence::TimePaired(PairedEvidence {
         estimate: Estimate {
             theta,
