@@ -260,6 +260,10 @@ impl Scope {
     }
 }
 
+fn digests(record: &RunRecord) -> Vec<&Option<String>> {
+    record.workers.iter().map(|worker| &worker.digest).collect()
+}
+
 fn belong_together(records: &[RunRecord]) -> Result<(), AcceptError> {
     let first = &records[0];
     for (at, record) in records.iter().enumerate() {
@@ -281,6 +285,8 @@ fn belong_together(records: &[RunRecord]) -> Result<(), AcceptError> {
             Some("commit")
         } else if redefined {
             Some("definitions")
+        } else if digests(record) != digests(first) {
+            Some("worker programs")
         } else {
             difference(&conditions_of(record), &conditions_of(first))
         };
