@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p perfharness-experiment -- noise --neighbour --output noise.jsonl
-//! cargo run --release -p perfharness-experiment -- gates --neighbour --rivals --output gates.jsonl
+//! cargo run --release -p perfharness-experiment -- gates --neighbour --rivals 3 --output gates.jsonl
 //! cargo run --release -p perfharness-experiment -- cost
 //! ```
 
@@ -92,9 +92,10 @@ struct GatesOpts {
     /// Keep one core busy in bursts meanwhile
     #[arg(long)]
     neighbour: bool,
-    /// Let Welch's test and criterion judge one row of each gate, in turns, with the time that the gate took for it
-    #[arg(long)]
-    rivals: bool,
+    /// Let Welch's test and criterion judge one row of every so many gates, in turns, with the time that the gate took
+    /// for it; 0 is never
+    #[arg(long, default_value_t = 0)]
+    rivals: u64,
     /// Measure nothing, and sum up what the output has
     #[arg(long)]
     summary: bool,

@@ -370,7 +370,7 @@ mod tests {
             assert!(matches!(error, BaselineError::Damaged { .. }), "{from} -> {to}: {error}");
         }
         let error = parsed(text.replacen("[3.0]", "[4.0]", 1).as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("line 10 "), "{error}");
+        assert!(error.contains("line 11 "), "{error}");
     }
 
     #[test]

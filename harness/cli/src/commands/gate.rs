@@ -158,24 +158,31 @@ fn named_record(opts: &GateOpts) -> Result<Option<PathBuf>, CommandError> {
 
 fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let record = record_file::read(path)?;
-    let baseline = stored(&opts.folder.baselines, &record.machine)?;
-    comparable(&record, Some(&baseline))?;
-    let terms = Terms {
-        baseline: Some(&baseline),
-        policy: &config.gate,
-        command: "perfharness gate",
-        one_run: false,
+    // What was measured against a base needs no accepted figures.
+    let baseline = match &record.base {
+        Some(_) => of_class(&all_in(&opts.folder.baselines)?, &record.machine),
+        None => Some(stored(&opts.folder.baselines, &record.machine)?),
     };
+    comparable(&record, baseline.as_ref())?;
+    let command = match record.base.as_ref().map(|base| &base.source) {
+        Some(SourceState::Git { commit, .. }) => format!("perfharness gate --base {commit}"),
+        Some(SourceState::Absent { .. }) => "perfharness gate --base-worker COMMAND".into(),
+        None => "perfharness gate".into(),
+    };
+    let terms =
+        Terms { baseline: baseline.as_ref(), policy: &config.gate, command: &command, one_run: false };
     finish(&judge(&record, &terms), &opts.show, None, terminal)
+}
+
+/// The baseline of a machine's class among these, else the nearest.
+fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
+    let own = all.iter().find(|baseline| baseline.class == machine.class);
+    own.or_else(|| nearest::nearest(all, &machine.facts)).cloned()
 }
 
 /// The accepted figures of a machine class, or the nearest ones.
 fn stored(folder: &Path, machine: &Machine) -> Result<Baseline, CommandError> {
-    if let Some(baseline) = file::read_class(folder, &machine.class)? {
-        return Ok(baseline);
-    }
-    let all = all_in(folder)?;
-    nearest::nearest(&all, &machine.facts).cloned().ok_or_else(|| {
+    of_class(&all_in(folder)?, machine).ok_or_else(|| {
         CommandError::Usage(format!(
             "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
             folder.display()

@@ -67,7 +67,7 @@ mod tests {
     /// Figures of stored baselines are relative to this very work.
     #[test]
     fn the_work_never_changes() {
-        assert_eq!(Anchor::new().walk(), 0);
+        assert_eq!(Anchor::new().walk(), 2_241_317_705_935_302_498);
     }
 
     #[test]

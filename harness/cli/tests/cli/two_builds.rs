@@ -184,7 +184,11 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
         shallow.says(&["shallow", "fetch-depth: 0"]);
     }
     // What does not build is not measured.
-    gated.harness.write("repo/src/main.rs", "fn main() { nonsense }");
+    gated
+        .harness
+        .write("repo/perfharness.toml", "[gate]\nbuild = [\"git\", \"frobnicate\"]\nworker = [\"x\"]\n");
     gated.commit("broken");
-    call("gate --base main").code(1).says(&["head does not build", "nonsense"]);
+    gated.git(&["branch", "--force", "main"]);
+    gated.commit("on top");
+    call("gate --base main").code(1).says(&["base does not build", "git frobnicate", "not a git command"]);
 }

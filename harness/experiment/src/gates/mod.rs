@@ -66,9 +66,9 @@ pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
         }
         let unix_ms = clock::unix_ms();
         let (rows, outcomes, load_average) = gate::gate(&opts.kernels, number, &opts.threshold, &conditions)?;
-        // The rivals get one kernel of each gate, in turns, and the time that its row took.
-        let row = &rows[number as usize % rows.len()];
-        let rival = opts.rivals.then(|| {
+        // The rivals get one kernel of a gate, in turns, and the time that its row took.
+        let rival = number.is_multiple_of(opts.rivals).then(|| {
+            let row = &rows[(number / opts.rivals) as usize % rows.len()];
             let seconds = row.seconds.iter().sum();
             Rival::measure(&row.kernel, seconds, number, &conditions)
         });

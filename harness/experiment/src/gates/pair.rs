@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use perfharness::measure::{ProcessExecutor, RunState, WorkerCommand, run_plan};
 use perfharness::plan::{CaseDesign, CasePlan, Design, LookPlan, Origin, Plan, Side};
-use perfharness_contract::{Effort, MetricDef, Name};
+use perfharness_contract::{Effort, MetricDef, Name, OutcomeKind};
 use perfharness_known_work::{VARIABLE, workload};
 use perfharness_verdict::Paired;
 
@@ -113,8 +113,10 @@ impl Pair {
             self.state.cases[0].end = None;
             let metrics = self.metrics.clone();
             run_plan(&self.plan, &|_| metrics.clone(), &mut self.executor, &mut self.state, &mut |_| {});
-            let outcomes = self.state.cases[0].sides.iter().filter_map(|side| side.outcome.as_ref());
-            if let Some(failed) = outcomes.clone().find(|outcome| outcome.reason.is_some()) {
+            let mut outcomes = self.state.cases[0].sides.iter().filter_map(|side| side.outcome.as_ref());
+            // A side that is not run yet has lost its blocks to contamination so far, and goes on.
+            let is_failure = |kind| !matches!(kind, OutcomeKind::Ok | OutcomeKind::NotRun);
+            if let Some(failed) = outcomes.find(|outcome| is_failure(outcome.kind)) {
                 bail!("{} failed: {failed:?}", self.plan.cases[0].label());
             }
             if self.launches() == have {

@@ -9,10 +9,10 @@ use perfharness_contract::{BenchmarkId, Effort, Role};
 use super::super::asked::{check_settings, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
-use super::{Judged, budget, measure_and_judge, patterns, place};
+use super::{Judged, budget, measure_and_judge, of_class, patterns, place};
 use crate::args::GateOpts;
 use crate::baseline::accept::identity;
-use crate::baseline::{Baseline, file, nearest};
+use crate::baseline::{Baseline, file};
 use crate::compare::GatePolicy;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
@@ -186,11 +186,6 @@ fn from_worker(
     let all = super::all_in(&opts.folder.baselines)?;
     let baseline = of_class(&all, machine);
     Ok((sides, Rules { policy: config.gate.clone(), baseline, remarks: Vec::new() }))
-}
-
-fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
-    let own = all.iter().find(|baseline| baseline.class == machine.class);
-    own.or_else(|| nearest::nearest(all, &machine.facts)).cloned()
 }
 
 /// Both versions, built from commits. Policy and accepted figures come from the base, so that a change cannot excuse

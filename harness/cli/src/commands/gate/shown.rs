@@ -1,7 +1,9 @@
 //! Showing what a gate found, and the exit code that follows.
 
+use std::io::Write as _;
 use std::path::Path;
 
+use perfharness_platform::env;
 use perfharness_verdict::judge::GateOutcome;
 
 use super::super::Terminal;
@@ -35,6 +37,16 @@ pub(in crate::commands) fn finish(
         }
     }
     terminal.print(&render_gate(report, opts.format, layout)?)?;
+    // Annotations come without the whole result, so the summary of the job has it. That it cannot be written fails nothing.
+    if opts.format == GateFormat::Github
+        && let Some(summary) = env::var("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty())
+    {
+        let text = render_gate(report, GateFormat::Markdown, layout)?;
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&summary);
+        if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+            terminal.warn(&format!("cannot write the summary of the job to {summary}: {error}"));
+        }
+    }
     Ok(exit_code(report.outcome, &opts.fail_on))
 }
 
