@@ -24,7 +24,7 @@ use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 use super::wording;
 use crate::baseline::accept::identity;
 use crate::baseline::{Baseline, SPEED_UP};
-use crate::record::{BenchmarkRecord, CaseRecord, RunRecord, SourceState, WorkerRecord};
+use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, SourceState, WorkerRecord};
 
 /// Times that decide, beside the wall time: on a GPU its own.
 const GPU_BUSY: &str = "gpu-busy";
@@ -214,6 +214,27 @@ impl Judging<'_> {
 
 fn skipped(why: String) -> Judgement {
     Presence::Skipped { why }.judgement().unwrap_or_else(|| Judgement::unusable("skipped"))
+}
+
+/// Least and largest value of the launches.
+fn range_of(record: &MetricRecord, value: f64) -> [f64; 2] {
+    // What is no number is to be found in the figure itself.
+    let launches = record.launches.iter().map(|launch| launch.0).filter(|launch| launch.is_finite());
+    launches.fold([value, value], |[low, high], launch| [low.min(launch), high.max(launch)])
+}
+
+/// The figures of two ranges that are nearest to each other, the same one where the ranges meet: what varies by itself
+/// proves nothing.
+fn nearest([low, high]: [f64; 2], [least, largest]: [f64; 2]) -> (f64, f64) {
+    if least > high {
+        (high, least)
+    } else if largest < low {
+        (low, largest)
+    } else {
+        // A NaN stays one.
+        let shared = least.max(low) + 0.0 * (least + largest);
+        (shared, shared)
+    }
 }
 
 fn is_case_of(case: &CaseRecord, id: &BenchmarkId) -> bool {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use perfharness_contract::{BenchmarkId, Effort};
+use perfharness_contract::{BenchmarkId, Effort, standard};
 use perfharness_verdict::judge::{
     Direction, ExactPolicy, Limit, SIZE_FLOOR_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy,
     TIME_THRESHOLD, TimePolicy,
@@ -10,6 +10,10 @@ use perfharness_verdict::judge::{
 use serde::{Deserialize, Deserializer, de};
 
 use crate::plan::Pattern;
+
+/// The bytes by which a resident set has to grow to matter. It holds what the allocator and the loader keep, too, and
+/// moves by hundreds of kilobytes between processes that do the same.
+const RESIDENT_FLOOR_BYTES: f64 = 1024.0 * 1024.0;
 
 /// The `[gate]` section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -157,7 +161,11 @@ impl GatePolicy {
     /// How a figure with little noise is judged.
     pub fn size(&self, subject: &Subject<'_>) -> SizePolicy {
         let is_bytes = subject.unit == "bytes";
-        let default_floor = if is_bytes { SIZE_FLOOR_BYTES } else { SizePolicy::COUNTS.floor.get() };
+        let default_floor = match subject.metric {
+            standard::PEAK_RSS => RESIDENT_FLOOR_BYTES,
+            _ if is_bytes => SIZE_FLOOR_BYTES,
+            _ => SizePolicy::COUNTS.floor.get(),
+        };
         let own_floor = self.size_floor.filter(|_| is_bytes).map(|Bytes(bytes)| limit(bytes as f64));
         let relative = self.rules(subject).filter_map(|rule| rule.relative).last();
         let floor = self.rules(subject).filter_map(|rule| rule.floor).last();

@@ -141,7 +141,7 @@ fn a_gate_finds_what_two_builds_differ_in() {
     };
     counts("COPIES: u64 = 1", "COPIES: u64 = 2", "copies", "1 more: 2 against 1");
     counts("SYNCS: u64 = 1", "SYNCS: u64 = 2", "syncs", "1 more: 2 against 1");
-    counts("SCRATCH: usize = 1 << 20", "SCRATCH: usize = 1 << 21", "heap-peak", "more");
+    counts("SCRATCH: usize = 1 << 17", "SCRATCH: usize = 1 << 18", "heap-peak", "more");
     gated.finds(("OFFSET: u64 = 0", "OFFSET: u64 = 1"), &few, &due(5, None, "failed", "wrong-result"));
     gated.finds(
         ("SURVIVES: bool = true", "SURVIVES: bool = false"),
@@ -153,13 +153,14 @@ fn a_gate_finds_what_two_builds_differ_in() {
     gated.finds(gone, &few, &other);
 
     // A second in all is too little for a time.
-    gated.change("WASTE: u64 = 8_000", "WASTE: u64 = 8_001");
+    gated.change("WASTE: u64 = 40_000", "WASTE: u64 = 40_001");
     let (code, found, said) = gated.gate(&few);
     assert_eq!((code, found["outcome"].as_str()), (4, Some("undecided")), "{found:#}\n{said}");
 
-    let slower = ("WASTE: u64 = 8_000", "WASTE: u64 = 12_800");
+    // A tenth of all steps.
+    let slower = ("WASTE: u64 = 40_000", "WASTE: u64 = 64_000");
     gated.finds(slower, &["gated/n1/work"], &due(3, Some("wall-time"), "regressed", "slower"));
-    let faster = ("WASTE: u64 = 8_000", "WASTE: u64 = 3_200");
+    let faster = ("WASTE: u64 = 40_000", "WASTE: u64 = 16_000");
     gated.finds(faster, &["gated/n1/work"], &due(0, Some("wall-time"), "improved", "faster"));
 }
 

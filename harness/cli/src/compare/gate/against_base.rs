@@ -6,7 +6,7 @@ use perfharness_verdict::judge::{
     judge_size,
 };
 
-use super::{Judging, how_it_ended, is_case_of, skipped};
+use super::{Judging, how_it_ended, is_case_of, nearest, range_of, skipped};
 use crate::compare::policy::direction;
 use crate::compare::report::{Against, Row};
 use crate::measure::CaseEnd;
@@ -98,22 +98,21 @@ impl Judging<'_> {
     ) -> Option<Judgement> {
         let subject = self.subject(&head.id, definition);
         let direction = direction(definition.direction);
-        let nearest = || {
-            let all = old.launches.iter().map(|launch| launch.0).filter(|value| value.is_finite());
-            let range = all.fold([old_value, old_value], |[low, high], v| [low.min(v), high.max(v)]);
-            value.clamp(range[0], range[1])
-        };
+        let nearest = || nearest(range_of(old, old_value), range_of(new, value));
         match definition.kind {
             // The sides of a round must agree in their work, or the candidate is a wrong result.
             MetricKind::Exact if definition.work => None,
             MetricKind::Exact => {
                 let varied = old.demoted || new.demoted;
-                let before = if varied { nearest() } else { old_value };
+                let (before, now) = if varied { nearest() } else { (old_value, value) };
                 let before = ExactFigure { value: before, varied: old.demoted };
-                let now = ExactFigure { value, varied: new.demoted };
+                let now = ExactFigure { value: now, varied: new.demoted };
                 judge_exact(before, now, self.terms.policy.exact(&subject), direction)
             }
-            MetricKind::Size => judge_size(nearest(), value, self.terms.policy.size(&subject), direction),
+            MetricKind::Size => {
+                let (before, now) = nearest();
+                judge_size(before, now, self.terms.policy.size(&subject), direction)
+            }
             MetricKind::Time | MetricKind::Derived => None,
         }
     }

@@ -6,7 +6,7 @@ use perfharness_verdict::judge::{
     Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
 };
 
-use super::{Judging, skipped};
+use super::{Judging, nearest, range_of, skipped};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
 use crate::compare::policy::direction;
@@ -174,14 +174,18 @@ impl Judging<'_> {
             }
             MetricKind::Exact => {
                 let varied = figures.range.is_some();
-                let accepted =
-                    if varied || found.demoted { clamp(value, figures)? } else { figures.middle()? };
+                let (accepted, value) = if varied || found.demoted {
+                    nearest(figures.extremes()?, range_of(found, value))
+                } else {
+                    (figures.middle()?, value)
+                };
                 let accepted = ExactFigure { value: accepted, varied };
                 let value = ExactFigure { value, varied: found.demoted };
                 judge_exact(accepted, value, self.terms.policy.exact(&subject), direction)
             }
             MetricKind::Size => {
-                judge_size(clamp(value, figures)?, value, self.terms.policy.size(&subject), direction)
+                let (accepted, value) = nearest(figures.extremes()?, range_of(found, value));
+                judge_size(accepted, value, self.terms.policy.size(&subject), direction)
             }
             MetricKind::Time => {
                 let policy = self.terms.policy.time(&subject);
@@ -256,12 +260,6 @@ impl Judging<'_> {
         let judgement = few_launches(judgement, comparison.launches.len());
         Some(self.advise_time(benchmark, &definition, judgement))
     }
-}
-
-/// The nearest figure that the baseline had in any launch: what varied by itself proves nothing.
-fn clamp(value: f64, figures: &Figures) -> Option<f64> {
-    let [low, high] = figures.extremes()?;
-    Some(value.clamp(low, high))
 }
 
 /// A level from too few launches has no interval of its own, and is worth as little as a baseline of too few runs.
