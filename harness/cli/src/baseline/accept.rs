@@ -362,6 +362,7 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
         work: definition.work,
         version: definition.version,
         values,
+        launches: records.iter().flatten().map(|record| record.launches.len()).min().unwrap_or(0),
         range: range.filter(|[low, high]| !is_time && low != high),
         anchors: anchors.filter(|_| is_time).unwrap_or_default(),
     })
@@ -378,6 +379,9 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
     let of_run = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
         Some(record.comparison(&benchmark.id, standard::WALL_TIME)?.speed_up().0)
     };
+    let launches = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
+        record.comparison(&benchmark.id, standard::WALL_TIME).map_or(0, |c| c.launches.len())
+    };
     let values: Option<Vec<f64>> = measured.iter().map(of_run).collect();
     Some(Figures {
         unit: "times".into(),
@@ -387,6 +391,7 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         work: false,
         version: 1,
         values: values.filter(|values| values.iter().all(|value| value.is_finite()))?,
+        launches: measured.iter().map(launches).min().unwrap_or(0),
         range: None,
         anchors: Vec::new(),
     })

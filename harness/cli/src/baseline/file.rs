@@ -256,6 +256,7 @@ mod tests {
             work: false,
             version: 1,
             values: values.to_vec(),
+            launches: 8,
             range: None,
             anchors: Vec::new(),
         }

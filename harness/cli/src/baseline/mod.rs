@@ -115,6 +115,8 @@ pub struct Figures {
     pub version: u32,
     /// One value for each run.
     pub values: Vec<f64>,
+    /// The fewest launches that a run had.
+    pub launches: usize,
     /// Least and largest value of any launch, where they differ.
     pub range: Option<[f64; 2]>,
     /// For times: what the anchor took in each run, in ns; empty where it was not timed.

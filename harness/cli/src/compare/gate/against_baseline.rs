@@ -1,6 +1,7 @@
 //! A record against accepted figures.
 
 use perfharness_contract::{Direction, MetricDef, MetricKind, Portability, standard};
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::{
     Account, Advisory, Evidence, ExactFigure, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence,
     Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
@@ -205,7 +206,7 @@ impl Judging<'_> {
             // What is computed from other figures is judged by those.
             MetricKind::Derived => None,
         }
-        .map(|judgement| few_launches(judgement, found.launches.len()))
+        .map(|judgement| few_launches(judgement, figures, found.launches.len()))
     }
 
     fn unpaired(
@@ -257,14 +258,14 @@ impl Judging<'_> {
         let policy = self.terms.policy.time(&self.subject(&entry.id, &definition));
         let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
         let judgement = self.unpaired(&run_figures(figures), now, policy, direction(figures.direction))?;
-        let judgement = few_launches(judgement, comparison.launches.len());
+        let judgement = few_launches(judgement, figures, comparison.launches.len());
         Some(self.advise_time(benchmark, &definition, judgement))
     }
 }
 
-/// A level from too few launches has no interval of its own, and is worth as little as a baseline of too few runs.
-fn few_launches(judgement: Judgement, launches: usize) -> Judgement {
-    let needed = perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+/// What runs of a baseline differ by holds for runs of as many launches: one of fewer has more noise than it tells of.
+fn few_launches(judgement: Judgement, figures: &Figures, launches: usize) -> Judgement {
+    let needed = figures.launches.min(MIN_LAUNCHES_TO_DECIDE);
     match judgement.evidence {
         Evidence::TimeUnpaired(_) if launches < needed => Judgement {
             verdict: Verdict::Inconclusive,
