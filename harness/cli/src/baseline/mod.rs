@@ -1,6 +1,6 @@
 //! Accepted figures: what later measurements of a machine class are held against, and what they must contain.
 //!
-//! A baseline is made of several run records ([`accept`]), kept as one file for each machine class ([`file`]), and is a
+//! A baseline is made of several run records ([`accept`]), kept as one file for each machine class ([`mod@file`]), and is a
 //! pure function of records and of the baseline before it.
 
 pub mod accept;

@@ -97,7 +97,6 @@ fn measure_and_judge(
         let flags = flagged(&judge(&record, &judged.terms()));
         let again = confirmation(session.plan(), &flags);
         if !again.is_empty() {
-            terminal.hint(&format!("{} flagged; measuring again in fresh processes", flags.len()));
             let time = session.plan().budget;
             session.add(again, time);
             ended = session.measure();

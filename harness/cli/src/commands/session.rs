@@ -273,6 +273,13 @@ fn run_id(started: Timestamp) -> String {
 
 fn announcement(plan: &Plan, state: &RunState) -> String {
     let spent = Duration::from_nanos(state.spent_ns());
+    let confirming = plan.cases.iter().filter(|case| !case.design.stage.is_first()).count();
+    if confirming > 0 {
+        return format!(
+            "measuring again, in fresh processes, what was flagged: {}",
+            crate::render::units::counted(confirming, "benchmark")
+        );
+    }
     let verb = if spent.is_zero() { "measuring" } else { "going on with" };
     format!("{verb} {}", render_extent(plan, spent))
 }

@@ -186,10 +186,14 @@ impl Judging<'_> {
         self.record.metrics.iter().chain(own).collect()
     }
 
+    /// Whether a benchmark computes on a GPU: it says so, or its metered samples do.
     fn uses_gpu(&self, id: &BenchmarkId) -> bool {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
-        variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"))
+        let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
+        let benchmark = self.record.benchmarks.iter().find(|benchmark| benchmark.id == *id);
+        let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
+        needs_one || busy.is_some()
     }
 
     fn subject<'s>(&self, id: &'s BenchmarkId, metric: &'s MetricDef) -> Subject<'s> {
@@ -231,7 +235,7 @@ fn nearest([low, high]: [f64; 2], [least, largest]: [f64; 2]) -> (f64, f64) {
     } else if largest < low {
         (low, largest)
     } else {
-        // A NaN stays one.
+        // What is no finite number stays none.
         let shared = least.max(low) + 0.0 * (least + largest);
         (shared, shared)
     }

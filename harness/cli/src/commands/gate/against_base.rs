@@ -89,9 +89,12 @@ pub(super) fn gate(
         catalog: base_catalog,
         identical,
     };
-    let command = match &opts.base {
-        Some(reference) => format!("perfharness gate --base {reference}"),
-        None => format!("perfharness gate --base-worker {}", opts.base_worker.as_deref().unwrap_or_default()),
+    let command = if let Some(reference) = &opts.base {
+        format!("perfharness gate --base {reference}")
+    } else {
+        let worker = opts.base_worker.as_deref().unwrap_or_default();
+        let quoted = shlex::try_quote(worker).unwrap_or(worker.into());
+        format!("perfharness gate --base-worker {quoted}")
     };
     let Rules { policy, baseline, remarks } = rules;
     let judged = Judged { baseline, policy, remarks, command };
