@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jiff::Timestamp;
+use perfharness_contract::Effort;
 
 use super::Terminal;
 use super::gate::{all_in, baselines_at, place};
 use crate::args::{AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, MeasureOpts};
 use crate::baseline::accept::{AcceptError, Terms, accept};
 use crate::baseline::{Baseline, difference, file};
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::plan::Pattern;
 use crate::record::{RunRecord, SourceState, file as record_file};
@@ -20,21 +21,21 @@ use crate::versions::Repository;
 /// Accepts figures, or shows what is accepted.
 pub(super) fn baseline(
     command: &BaselineCommand,
-    _config: &dyn Fn() -> Result<Config, ConfigError>,
+    config_path: Option<&Path>,
     terminal: &Terminal,
 ) -> CommandResult {
     match command {
-        BaselineCommand::Accept(opts) => accepted(opts, terminal),
+        BaselineCommand::Accept(opts) => accepted(opts, config_path, terminal),
         BaselineCommand::Show(opts) => show(opts, terminal),
         BaselineCommand::Diff(opts) => diff(opts, terminal),
         BaselineCommand::Check(opts) => check(opts, terminal),
     }
 }
 
-fn accepted(opts: &AcceptOpts, terminal: &Terminal) -> CommandResult {
+fn accepted(opts: &AcceptOpts, config_path: Option<&Path>, terminal: &Terminal) -> CommandResult {
     let only = opts.only.iter().map(|text| text.parse()).collect::<Result<Vec<Pattern>, _>>()?;
     let paths = match opts.runs {
-        Some(runs) => measure(runs, opts, terminal)?,
+        Some(runs) => measure(runs, opts, config_path, terminal)?,
         None => opts.records.clone(),
     };
     let records = paths.iter().map(|path| record_file::read(path)).collect::<Result<Vec<RunRecord>, _>>()?;
@@ -63,7 +64,14 @@ fn now() -> String {
 }
 
 /// Runs this program so often, because runs that share a process would share its luck.
-fn measure(runs: u32, opts: &AcceptOpts, terminal: &Terminal) -> Result<Vec<PathBuf>, CommandError> {
+fn measure(
+    runs: u32,
+    opts: &AcceptOpts,
+    config_path: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Vec<PathBuf>, CommandError> {
+    // What a gate is going to measure, so that it finds everything accepted.
+    let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
     let folder = place(&SourceState::read(), "baseline");
@@ -75,7 +83,7 @@ fn measure(runs: u32, opts: &AcceptOpts, terminal: &Terminal) -> Result<Vec<Path
         let status = Command::new(&program)
             .args(["run", "--quiet", "--json", "--output"])
             .arg(&path)
-            .args(as_arguments(&opts.measure))
+            .args(as_arguments(&opts.measure, effort, config_path))
             .args(patterns)
             .stdout(std::process::Stdio::null())
             .status()
@@ -95,7 +103,7 @@ fn measure(runs: u32, opts: &AcceptOpts, terminal: &Terminal) -> Result<Vec<Path
 }
 
 /// The flags again, for a run of its own.
-fn as_arguments(opts: &MeasureOpts) -> Vec<String> {
+fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>) -> Vec<String> {
     let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker } = opts;
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<String>| {
@@ -103,7 +111,8 @@ fn as_arguments(opts: &MeasureOpts) -> Vec<String> {
             words.extend([format!("--{name}"), value]);
         }
     };
-    flag("effort", effort.map(|effort| perfharness_contract::Effort::from(effort).as_str().to_owned()));
+    flag("config", config_path.map(|path| path.to_string_lossy().into_owned()));
+    flag("effort", Some(effort.map_or(default, Effort::from).as_str().to_owned()));
     flag("time-budget", time_budget.map(|time| format!("{}ms", time.as_millis())));
     flag("launches", launches.map(|n| n.to_string()));
     flag("seed", seed.map(|n| n.to_string()));

@@ -59,7 +59,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Show(opts) => show::show(&opts, terminal),
         Command::Gate(opts) => gate::gate(&opts, &config()?, cli.global.config.as_deref(), terminal),
         Command::Compare(opts) => compare::compare(&opts, &config()?, terminal),
-        Command::Baseline(command) => baseline::baseline(&command, &config, terminal),
+        Command::Baseline(command) => baseline::baseline(&command, cli.global.config.as_deref(), terminal),
         Command::Calibrate(opts) => calibrate::calibrate(&opts, &config()?, terminal),
         Command::Doctor(opts) => doctor::doctor(&opts, &config()?, terminal),
         Command::Init => init::init(terminal),

@@ -33,6 +33,9 @@ fn what_was_accepted_is_shown_checked_and_gated() {
     let text = harness.read(&format!("baselines/{}", baseline(&harness)));
     assert!(text.contains("\"reason\":\"first\""), "{text}");
     assert_eq!(text.lines().filter(|line| line.contains("\"id\":\"spin/short/")).count(), 4);
+    // What a gate is going to measure.
+    let run: Value = serde_json::from_str(&harness.read("reports/no-commit/baseline/run-1.json")).unwrap();
+    assert_eq!(run["run"]["effort"], "standard");
     let shown = harness.call("baseline show").done().code(0).stdout;
     assert!(shown.contains("spin/short/plus10") && shown.contains("first"), "{shown}");
     assert!(harness.call("baseline check").done().code(0).stdout.contains("4 benchmarks, whole"));
