@@ -3,10 +3,10 @@
 mod against_base;
 mod shown;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use perfharness_contract::{BenchmarkId, Effort};
 
@@ -23,7 +23,7 @@ use crate::compare::{GatePolicy, Terms, flagged, judge};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::{Ended, ProcessExecutor};
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Plan, Stage, select};
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage, select};
 use crate::record::{Machine, RunRecord, SourceState, file as record_file};
 
 /// Judges the code here, or a record.
@@ -113,29 +113,23 @@ fn measure_and_judge(
 }
 
 /// The cases that are to be measured again: each flagged benchmark with its reference.
-fn confirmation(plan: &Plan, flags: &std::collections::BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
+fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
     let mut cases = Vec::new();
-    for case in plan.cases.iter().filter(|case| case.design.stage == Stage::First) {
-        for (at, side) in case.sides.iter().enumerate() {
-            let Some(launches) = flags.get(&side.benchmark).filter(|_| {
-                // The base's side of a pair has the same id.
-                side.reference.is_some()
-                    || !case.sides.iter().any(|s| s.reference == Some(at) && s.benchmark == side.benchmark)
-            }) else {
-                continue;
-            };
-            let mut sides = Vec::new();
-            if let Some(reference) = side.reference {
-                sides.push(crate::plan::Side { reference: None, ..case.sides[reference].clone() });
-            }
-            let reference = (!sides.is_empty()).then_some(0);
-            sides.push(crate::plan::Side { reference, ..side.clone() });
+    for case in &plan.cases {
+        for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
+            let Some(launches) = flags.get(&side.benchmark) else { continue };
+            let reference = side.reference.map(|at| Side { reference: None, ..case.sides[at].clone() });
+            let ours = Side { reference: reference.is_some().then_some(0), ..side.clone() };
             let design = CaseDesign {
                 looks: Some(LookPlan::Fixed { launches: *launches }),
                 threshold: None,
                 stage: Stage::Confirmation,
             };
-            cases.push(CasePlan { sides, design, ..case.clone() });
+            cases.push(CasePlan {
+                sides: reference.into_iter().chain([ours]).collect(),
+                design,
+                ..case.clone()
+            });
         }
     }
     cases
@@ -219,9 +213,4 @@ fn patterns(what: &[String]) -> Vec<String> {
 /// Where the record of such a run goes by default: apart from that of `run`, which it must not replace.
 pub(super) fn place(source: &SourceState, kind: &str) -> PathBuf {
     default_path(source).with_file_name(kind).join("run.json")
-}
-
-/// How long a run of so many cases takes, where the user does not say.
-fn budget(asked: Option<Duration>, effort: Effort, cases: usize) -> Duration {
-    asked.unwrap_or_else(|| crate::plan::Design::budget(effort, cases as u32))
 }

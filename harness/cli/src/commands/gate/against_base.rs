@@ -9,7 +9,7 @@ use perfharness_contract::{BenchmarkId, Effort, Role};
 use super::super::asked::{check_settings, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
-use super::{Judged, budget, measure_and_judge, of_class, patterns, place};
+use super::{Judged, measure_and_judge, of_class, patterns, place};
 use crate::args::GateOpts;
 use crate::baseline::accept::identity;
 use crate::baseline::{Baseline, file};
@@ -17,7 +17,7 @@ use crate::compare::GatePolicy;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
 use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::{CaseDesign, CasePlan, Catalog, LookPlan, Origin, Selection, Side, select};
+use crate::plan::{CaseDesign, CasePlan, Catalog, Design, LookPlan, Origin, Selection, Side, select};
 use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState};
 use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Versions};
@@ -77,7 +77,7 @@ pub(super) fn gate(
     place_paths(&mut plan.settings, &opts.measure, config, &catalog);
     if request.launches.is_none() {
         let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
-        plan.budget = budget(request.time_budget, request.effort, paired);
+        plan.budget = request.time_budget.unwrap_or_else(|| Design::budget(request.effort, paired as u32));
     }
     let all: Vec<WorkerCommand> = sides.head.iter().chain(&sides.base).cloned().collect();
     let executor = ProcessExecutor::new(all, Arc::clone(&interrupted));
