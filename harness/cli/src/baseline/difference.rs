@@ -33,8 +33,8 @@ pub enum Change {
     },
 }
 
-/// All changes, sorted by benchmark and metric. Figures that moved by less than `smallest`, as a share, are left out.
-pub fn changes(from: &Baseline, to: &Baseline, smallest: f64) -> Vec<(BenchmarkId, Change)> {
+/// All changes, sorted by benchmark and metric.
+pub fn changes(from: &Baseline, to: &Baseline) -> Vec<(BenchmarkId, Change)> {
     let ids: BTreeSet<&BenchmarkId> =
         from.benchmarks.iter().chain(&to.benchmarks).map(|entry| &entry.id).collect();
     let mut changes = Vec::new();
@@ -58,11 +58,7 @@ pub fn changes(from: &Baseline, to: &Baseline, smallest: f64) -> Vec<(BenchmarkI
         for metric in metrics {
             let (old, new) = (before.metrics.get(metric), after.metrics.get(metric));
             let (from, to) = (old.and_then(Figures::middle), new.and_then(Figures::middle));
-            let same = match (from, to) {
-                (Some(from), Some(to)) => from == to || ((to - from) / from).abs() < smallest,
-                (from, to) => from == to,
-            };
-            if !same {
+            if from != to {
                 let unit = new.or(old).map(|figures| figures.unit.clone()).unwrap_or_default();
                 add(Change::Figure { metric: metric.clone(), unit, from, to });
             }

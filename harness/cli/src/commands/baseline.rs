@@ -47,7 +47,7 @@ fn accepted(opts: &AcceptOpts, config_path: Option<&Path>, terminal: &Terminal) 
         terminal.warn(remark);
     }
     let path = file::write(&opts.folder.baselines, &made.baseline)?;
-    let changed = before.map_or(0, |before| difference::changes(&before, &made.baseline, 0.0).len());
+    let changed = before.map_or(0, |before| difference::changes(&before, &made.baseline).len());
     let text = format!(
         "accepted {} benchmarks of {} runs into {}; {changed} changes\n",
         made.accepted.len(),
@@ -74,10 +74,10 @@ fn measure(
     let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
-    let folder = place(&SourceState::read(), "baseline");
+    let place = place(&SourceState::read(), "baseline");
     let mut paths = Vec::new();
     for number in 1..=runs {
-        let path = folder.with_file_name(format!("run-{number}.json"));
+        let path = place.with_file_name(format!("run-{number}.json"));
         terminal.hint(&format!("run {number} of {runs}"));
         let patterns = if opts.only.is_empty() { vec!["all".to_owned()] } else { opts.only.clone() };
         let status = Command::new(&program)
@@ -176,7 +176,7 @@ fn diff(opts: &BaselineDiffOpts, terminal: &Terminal) -> CommandResult {
         let of = |all: &'_ [Baseline]| all.iter().find(|b| b.class == class).cloned();
         let text = match (of(&before), of(&after)) {
             (Some(before), Some(after)) => {
-                let changes = difference::changes(&before, &after, 0.0);
+                let changes = difference::changes(&before, &after);
                 render_changes(class, &changes)
             }
             (None, Some(after)) => format!("{class}: new, {} benchmarks\n", after.benchmarks.len()),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use perfharness_contract::{Effort, Role, standard};
+use perfharness_contract::{Effort, standard};
 
 use super::asked::{check_settings, place_paths, request};
-use super::gate::place;
+use super::gate::{pairs, place, selected};
 use super::session::{Place, Session, Subject, machine};
 use super::{Terminal, workers};
 use crate::args::CalibrateOpts;
@@ -15,8 +15,8 @@ use crate::compare::{Terms, judge};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit};
 use crate::measure::{Ended, ProcessExecutor};
-use crate::plan::{CaseDesign, CasePlan, Origin, Selection, Side, select};
-use crate::record::{BaseFacts, RunRecord, SourceState};
+use crate::plan::{Selection, select};
+use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
 use crate::render::{Calibration, CalibrationRow, render_calibration};
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
@@ -32,22 +32,10 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
     check_settings(&opts.measure, &catalog)?;
     let selection = select(&catalog, &request.parsed_patterns()?, request.effort)?;
-    let mut cases = Vec::new();
-    for case in &selection.cases {
-        let definition = catalog.definition(case.workload.as_str());
-        let is_exhibit = |side: &&Side| {
-            definition.is_some_and(|d| {
-                d.variants.iter().any(|v| v.id == side.benchmark.variant && v.role == Role::Slow)
-            })
-        };
-        for side in case.sides.iter().filter(|side| !is_exhibit(side)) {
-            let before = Side { origin: Origin::Base, reference: None, ..side.clone() };
-            let now = Side { reference: Some(0), ..side.clone() };
-            let threshold = Some(config.gate.time_default().delta());
-            let design = CaseDesign { threshold, ..CaseDesign::default() };
-            cases.push(CasePlan { sides: vec![before, now], design, ..case.clone() });
-        }
-    }
+    let delta = config.gate.time_default().delta();
+    let mut cases = pairs(&catalog, &selection, &selection, 0, delta);
+    // What would be measured for its counts alone has no time to calibrate.
+    cases.retain(|case| case.design.looks.is_none());
     let mut plan = request.plan(Selection { cases });
     place_paths(&mut plan.settings, &opts.measure, config, &catalog);
     let source = SourceState::read();
@@ -55,9 +43,9 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
     let base = BaseFacts {
         source: source.clone(),
+        selected: selected(&catalog, &selection),
         catalog: catalog.clone(),
         identical: false,
-        selected: Vec::new(),
     };
     let subject = Subject { request, plan, catalog, source, machine, base: Some(base) };
     let mut session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
@@ -91,21 +79,9 @@ fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
     let terms =
         Terms { baseline: None, policy: &config.gate, command: "perfharness calibrate", one_run: false };
     // Judged as a gate would: identical sides that it flags are false alarms.
-    let mut judged = record.clone();
-    if let Some(base) = &mut judged.base {
-        base.selected = judged
-            .benchmarks
-            .iter()
-            .map(|benchmark| crate::record::SelectedRecord {
-                id: benchmark.id.clone(),
-                definition: benchmark.definition,
-                identity: perfharness_contract::Digest::of(b""),
-            })
-            .collect();
-    }
-    let report = judge(&judged, &terms);
+    let report = judge(record, &terms);
     let comparisons = record.base.as_ref().map(|base| base.comparisons.as_slice()).unwrap_or_default();
-    let row = |comparison: &crate::record::ComparisonRecord| {
+    let row = |comparison: &ComparisonRecord| {
         let id = comparison.candidate.to_string();
         let row = report
             .rows
@@ -119,7 +95,7 @@ fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
             verdict: row.map(|row| row.judgement.verdict),
         }
     };
-    let is_wall = |c: &&crate::record::ComparisonRecord| c.metric.as_str() == standard::WALL_TIME;
+    let is_wall = |c: &&ComparisonRecord| c.metric.as_str() == standard::WALL_TIME;
     Calibration {
         threshold: config.gate.time_default().threshold.get(),
         rows: comparisons.iter().filter(is_wall).map(row).collect(),

@@ -10,9 +10,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use perfharness_contract::{BenchmarkId, MetricDef, OutcomeKind, Role, standard};
-use perfharness_verdict::judge::{
-    Advisory, GateOutcome, Judgement, Pooled, Presence, Seen, SeenState, Verdict,
-};
+use perfharness_gpu::metric::GPU_BUSY;
+use perfharness_verdict::judge::{Advisory, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict};
 
 use acknowledgement::acknowledge;
 use against_baseline::pooled;
@@ -25,9 +24,6 @@ use super::wording;
 use crate::baseline::accept::identity;
 use crate::baseline::{Baseline, SPEED_UP};
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, SourceState, WorkerRecord};
-
-/// Times that decide, beside the wall time: on a GPU its own.
-const GPU_BUSY: &str = "gpu-busy";
 
 /// What a record is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +46,15 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     let mut rows = Vec::new();
     let mut remarks = Vec::new();
     rows.extend(judging.workers());
-    if record.base.is_some() {
-        rows.extend(judging.against_base());
+    rows.extend(judging.against_base());
+    let base_workers = record.base.iter().flat_map(|base| &base.workers);
+    for worker in base_workers.filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
+        let kind = worker.outcome.kind.as_str();
+        remarks.push(format!("worker {} of the base gave no workloads: {kind}", worker.name));
     }
-    if let Some(baseline) = terms.baseline {
+    // Programs that are the same were not measured, and what is accepted says nothing of them.
+    let identical = record.base.as_ref().is_some_and(|base| base.identical);
+    if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
     confirm_flags(&mut rows, &judging);
@@ -62,7 +63,8 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
         if !rows.iter().any(|row| row.benchmark == id && row.judgement.verdict == Verdict::Failed) {
-            rows.push(judging.row(&id, None, Against::Expectation, failed(benchmark)));
+            let judgement = Judgement::failed(how_it_ended(benchmark));
+            rows.push(judging.row(&id, None, Against::Expectation, judgement));
         }
     }
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
@@ -90,12 +92,6 @@ fn commit(source: &SourceState) -> Option<String> {
         SourceState::Git { commit, dirty: true, .. } => Some(format!("{commit} with changes")),
         SourceState::Absent { .. } => None,
     }
-}
-
-fn failed(benchmark: &BenchmarkRecord) -> Judgement {
-    Presence::Failed { why: how_it_ended(benchmark) }
-        .judgement()
-        .unwrap_or_else(|| Judgement::unusable("failed"))
 }
 
 fn how_it_ended(benchmark: &BenchmarkRecord) -> String {
@@ -141,10 +137,10 @@ impl Judging<'_> {
         let row = |worker: &WorkerRecord| {
             let reason = worker.outcome.reason.clone().unwrap_or_default();
             let why = format!("{}: {reason}", worker.outcome.kind.as_str());
-            let judgement = Presence::Failed { why }.judgement()?;
-            Some(self.row(&format!("worker {}", worker.name), None, Against::Expectation, judgement))
+            let name = format!("worker {}", worker.name);
+            self.row(&name, None, Against::Expectation, Judgement::failed(why))
         };
-        failed.filter_map(row).collect()
+        failed.map(row).collect()
     }
 
     fn seen(&self) -> Vec<Seen> {
@@ -186,6 +182,17 @@ impl Judging<'_> {
         self.record.metrics.iter().chain(own).collect()
     }
 
+    /// Whether the variant that a benchmark is compared with was measured, too.
+    fn has_reference(&self, id: &BenchmarkId) -> bool {
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
+        let reference = workload.and_then(|workload| {
+            let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+            Some(workload.benchmark_id(&id.case, workload.reference_of(variant)?))
+        });
+        let measured = reference.and_then(|id| self.benchmark(&id.to_string()));
+        measured.is_some_and(BenchmarkRecord::succeeded)
+    }
+
     /// Whether a benchmark computes on a GPU: it says so, or its metered samples do.
     fn uses_gpu(&self, id: &BenchmarkId) -> bool {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
@@ -216,10 +223,6 @@ impl Judging<'_> {
     }
 }
 
-fn skipped(why: String) -> Judgement {
-    Presence::Skipped { why }.judgement().unwrap_or_else(|| Judgement::unusable("skipped"))
-}
-
 /// Least and largest value of the launches.
 fn range_of(record: &MetricRecord, value: f64) -> [f64; 2] {
     // What is no number is to be found in the figure itself.
@@ -234,10 +237,12 @@ fn nearest([low, high]: [f64; 2], [least, largest]: [f64; 2]) -> (f64, f64) {
         (high, least)
     } else if largest < low {
         (low, largest)
-    } else {
-        // What is no finite number stays none.
-        let shared = least.max(low) + 0.0 * (least + largest);
+    } else if [low, high, least, largest].iter().all(|figure| figure.is_finite()) {
+        let shared = least.max(low);
         (shared, shared)
+    } else {
+        // Ranges of what is no number meet nowhere, and such figures cannot be judged.
+        (f64::NAN, f64::NAN)
     }
 }
 

@@ -166,6 +166,16 @@ impl Judgement {
         Self::new(Verdict::NoBaseline, Reason::Redefined { from, to }, Evidence::None)
     }
 
+    /// The judgement of something that ended in another way than expected.
+    pub fn failed(why: impl Into<String>) -> Self {
+        Self::new(Verdict::Failed, Reason::Failed { why: why.into() }, Evidence::None)
+    }
+
+    /// The judgement of something that is expected and was not measured: inconclusive.
+    pub fn skipped(why: impl Into<String>) -> Self {
+        Self::new(Verdict::Inconclusive, Reason::Skipped { why: why.into() }, Evidence::None)
+    }
+
     /// The judgement of something that has nothing to be compared with, for this reason.
     pub fn no_baseline(why: impl Into<String>) -> Self {
         Self::new(Verdict::NoBaseline, Reason::Unusable { why: why.into() }, Evidence::None)

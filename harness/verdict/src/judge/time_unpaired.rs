@@ -25,6 +25,22 @@ pub struct Pooled {
     pub df: f64,
 }
 
+/// Degrees of freedom that the spread of all benchmarks counts for beside a benchmark's own: about those of five runs.
+const POOLED_DF: f64 = 4.0;
+
+/// The fewest benchmarks whose spread stands for that of a machine class.
+const MIN_POOLED: usize = 3;
+
+impl Pooled {
+    /// The mean variance of the runs of many benchmarks; none of fewer than three that have more than one run.
+    pub fn over(benchmarks: impl IntoIterator<Item = Vec<RunFigure>>) -> Option<Self> {
+        let variances: Vec<f64> =
+            benchmarks.into_iter().filter_map(|runs| variance(&values(&runs)?)).collect();
+        let enough = variances.len() >= MIN_POOLED;
+        mean(&variances).filter(|_| enough).map(|mean| Self { sd: mean.sqrt(), df: POOLED_DF })
+    }
+}
+
 /// What is stored of one time.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredBaseline<'a> {

@@ -121,7 +121,7 @@ fn other_words(command: &WorkerCommand) -> Vec<&String> {
 }
 
 /// What the base has of what was asked for.
-fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
+pub(in crate::commands) fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
     let record = |case: &CasePlan, id: &BenchmarkId| {
         let workload = catalog.definition(id.workload.as_str())?;
         let case_def = workload.cases.iter().find(|c| c.id == id.case)?;
@@ -137,7 +137,13 @@ fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
 }
 
 /// A case for each benchmark: the base's side and ours, where both have it by the same definition.
-fn pairs(catalog: &Catalog, head: &Selection, base: &Selection, heads: usize, delta: f64) -> Vec<CasePlan> {
+pub(in crate::commands) fn pairs(
+    catalog: &Catalog,
+    head: &Selection,
+    base: &Selection,
+    heads: usize,
+    delta: f64,
+) -> Vec<CasePlan> {
     let counterpart = |case: &CasePlan, side: &Side| {
         let same = base.cases.iter().find(|other| {
             other.workload == case.workload && other.case == case.case && other.version == case.version
@@ -289,7 +295,7 @@ fn baseline_changes(before: &[Baseline], after: &[Baseline]) -> Vec<String> {
                 "this change adds accepted figures, {file}; they count once they are in the base"
             )),
             Some(old) if old != baseline => {
-                let changes = crate::baseline::difference::changes(old, baseline, 0.0).len();
+                let changes = crate::baseline::difference::changes(old, baseline).len();
                 remarks.push(format!("this change edits {changes} accepted figures in {file}; they count once they are in the base"));
             }
             Some(_) => {}

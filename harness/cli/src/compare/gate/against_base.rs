@@ -6,7 +6,7 @@ use perfharness_verdict::judge::{
     judge_size,
 };
 
-use super::{Judging, how_it_ended, is_case_of, nearest, range_of, skipped};
+use super::{Judging, how_it_ended, is_case_of, nearest, range_of};
 use crate::compare::policy::direction;
 use crate::compare::report::{Against, Row};
 use crate::measure::CaseEnd;
@@ -55,7 +55,7 @@ impl Judging<'_> {
                     rows.push(self.row(&id, None, against, Judgement::no_baseline(why)));
                 }
                 None => {
-                    let judgement = skipped("the base was not measured".to_owned());
+                    let judgement = Judgement::skipped("the base was not measured");
                     rows.push(self.row(&id, None, against, judgement));
                 }
             }
@@ -66,19 +66,32 @@ impl Judging<'_> {
     fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<Row> {
         let id = head.id.to_string();
         let mut rows = Vec::new();
-        for definition in self.definitions(&head.id) {
+        let definitions = self.definitions(&head.id);
+        let is_gone = |metric: &&String| {
+            *metric != standard::RATE && definitions.iter().all(|d| d.id.as_str() != metric.as_str())
+        };
+        for metric in before.metrics.keys().filter(is_gone) {
+            let judgement = Judgement::skipped(format!("the worker does not report `{metric}` any more"));
+            rows.push(self.row(&id, None, Against::Base, judgement));
+        }
+        for definition in definitions {
             let metric = definition.id.as_str();
             let (Some(old), Some(new)) = (before.metrics.get(metric), head.metrics.get(metric)) else {
                 continue;
             };
             let is_time = definition.kind == MetricKind::Time;
             let judgement = match (old.value.value(), new.value.value()) {
-                (Some(_), Some(_)) if is_time => self.paired(head, definition),
+                // Of what took no time on either side there is no ratio.
+                (Some(0.0), Some(0.0)) if is_time => None,
+                (Some(_), Some(_)) if is_time => Some(self.paired(head, definition).unwrap_or_else(|| {
+                    let judgement = Judgement::skipped("no round has both sides");
+                    self.advise_time(head, definition, judgement)
+                })),
                 (Some(old_value), Some(value)) => {
                     self.figure_against_base(head, definition, (old, old_value), (new, value))
                 }
                 (Some(_), None) if definition.direction != Direction::Neutral => {
-                    let judgement = skipped(new.value.absence().unwrap_or("it was not measured").to_owned());
+                    let judgement = Judgement::skipped(new.value.absence().unwrap_or("it was not measured"));
                     Some(if is_time { self.advise_time(head, definition, judgement) } else { judgement })
                 }
                 // What the base does not tell is new, or was absent on both sides.

@@ -7,7 +7,7 @@ use perfharness_verdict::judge::{
     Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
 };
 
-use super::{Judging, nearest, range_of, skipped};
+use super::{Judging, nearest, range_of};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
 use crate::compare::policy::direction;
@@ -18,21 +18,10 @@ use crate::record::{BenchmarkRecord, ComparisonRecord};
 /// The confidence of intervals against stored runs.
 const CONFIDENCE: f64 = 0.99;
 
-/// Degrees of freedom that the spread of all benchmarks counts for beside a benchmark's own: about those of five runs.
-const POOLED_DF: f64 = 4.0;
-
 /// The spread of wall times between runs, over all benchmarks of a baseline.
 pub(super) fn pooled(baseline: &Baseline) -> Option<Pooled> {
-    let variance = |entry: &Entry| {
-        let runs = run_figures(entry.metrics.get(standard::WALL_TIME)?);
-        let logs: Vec<f64> = runs.iter().map(|run| (run.time / run.anchor).ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let sum: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-        (logs.len() > 1).then(|| sum / (logs.len() - 1) as f64)
-    };
-    let variances: Vec<f64> = baseline.benchmarks.iter().filter_map(variance).collect();
-    let mean = variances.iter().sum::<f64>() / variances.len() as f64;
-    (variances.len() > 2 && mean.is_finite()).then(|| Pooled { sd: mean.sqrt(), df: POOLED_DF })
+    let wall = baseline.benchmarks.iter().filter_map(|entry| entry.metrics.get(standard::WALL_TIME));
+    Pooled::over(wall.map(run_figures))
 }
 
 /// Runs without an anchor are compared as they are.
@@ -84,7 +73,7 @@ impl Judging<'_> {
                     benchmark.expected.as_str(),
                     entry.expected.as_str()
                 );
-                rows.extend(Presence::Failed { why }.judgement().map(|j| self.row(&id, None, against, j)));
+                rows.push(self.row(&id, None, against, Judgement::failed(why)));
                 continue;
             }
             rows.extend(self.metrics_against(entry, benchmark, same_class, &mut bound));
@@ -124,7 +113,7 @@ impl Judging<'_> {
                 continue;
             }
             let Some(definition) = definitions.iter().find(|d| d.id.as_str() == metric) else {
-                let judgement = skipped(format!("the worker does not report `{metric}` any more"));
+                let judgement = Judgement::skipped(format!("the worker does not report `{metric}` any more"));
                 rows.push(self.row(&id, None, Against::Baseline, judgement));
                 continue;
             };
@@ -156,7 +145,7 @@ impl Judging<'_> {
         let found = benchmark.metrics.get(definition.id.as_str());
         let Some(found) = found.filter(|found| found.value.value().is_some()) else {
             let why = found.and_then(|found| found.value.absence()).unwrap_or("it was not measured");
-            let judgement = skipped(why.to_owned());
+            let judgement = Judgement::skipped(why);
             let is_time = definition.kind == MetricKind::Time || definition.kind == MetricKind::Derived;
             let judgement =
                 if is_time { self.advise_time(benchmark, definition, judgement) } else { judgement };
@@ -171,7 +160,7 @@ impl Judging<'_> {
                 let same = accepted == value;
                 let why =
                     format!("its work counter `{}` is {value}, and {accepted} was accepted", definition.id);
-                (!same).then(|| Presence::Failed { why }.judgement()).flatten()
+                (!same).then(|| Judgement::failed(why))
             }
             MetricKind::Exact => {
                 let varied = figures.range.is_some();
@@ -241,9 +230,13 @@ impl Judging<'_> {
         if self.record.base.is_some() {
             return None;
         }
-        let comparison = self.record.comparison(&benchmark.id, standard::WALL_TIME)?;
-        let judgement = self.judge_speed_up(entry, benchmark, figures, comparison)?;
         let definition = wording::speed_up();
+        let judgement = match self.record.comparison(&benchmark.id, standard::WALL_TIME) {
+            Some(comparison) => self.judge_speed_up(entry, benchmark, figures, comparison)?,
+            // Where only some variants are asked for, there may be nothing to compare with.
+            None if !self.has_reference(&benchmark.id) => return None,
+            None => self.advise_time(benchmark, &definition, Judgement::skipped("it was not compared")),
+        };
         Some(self.row(&entry.id.to_string(), Some(&definition), Against::Baseline, judgement))
     }
 

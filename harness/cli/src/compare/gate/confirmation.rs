@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use perfharness_contract::{BenchmarkId, standard};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::{
-    Direction, Evidence, FALSE_DISCOVERY_RATE, Judgement, Limit, MAX_CONFIRMATION_LAUNCHES, Recheck,
-    TimePolicy, confirm, confirmation_launches,
+    Evidence, FALSE_DISCOVERY_RATE, Judgement, Limit, MAX_CONFIRMATION_LAUNCHES, Recheck, TimePolicy,
+    confirm, confirmation_launches,
 };
 
 use super::{Judging, how_it_ended, is_case_of};
 use crate::baseline::SPEED_UP;
+use crate::compare::policy::direction;
 use crate::compare::report::{Against, GateReport, Row};
 use crate::compare::wording;
 use crate::record::{ComparisonRecord, RunRecord};
@@ -23,9 +24,8 @@ pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
         let launches = match &row.judgement.evidence {
             Evidence::TimePaired(evidence) => {
                 let policy = Limit::new(evidence.threshold).ok().map(|threshold| TimePolicy { threshold });
-                // Every time that is compared in rounds is better when it is lower.
-                let needed =
-                    policy.and_then(|p| confirmation_launches(&evidence.estimate, p, Direction::Lower));
+                let direction = direction(row.direction.unwrap_or_default());
+                let needed = policy.and_then(|p| confirmation_launches(&evidence.estimate, p, direction));
                 needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES)
             }
             // A run again, of as many launches as decide within a run.

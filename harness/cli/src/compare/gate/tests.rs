@@ -397,6 +397,33 @@ fn identical_programs_pass_without_being_measured() {
     let report = paired(&record);
     assert_eq!(report.outcome, GateOutcome::Ok);
     assert!(report.rows[0].sentence.contains("byte for byte"));
+    // What is accepted is not missed, because nothing was measured.
+    assert_eq!(judged(&record).outcome, GateOutcome::Ok);
+}
+
+#[test]
+fn what_the_rounds_do_not_have_is_no_pass() {
+    let mut record = against_base(0.0);
+    record.base.as_mut().unwrap().comparisons.remove(2);
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert!(row(&report, "other", "wall-time").sentence.contains("no round"));
+
+    let mut undeclared = against_base(0.0);
+    undeclared.workloads[0].metrics.retain(|metric| metric.id.as_str() != "syncs");
+    let report = paired(&undeclared);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert!(row(&report, "other", "").sentence.contains("`syncs`"));
+
+    let mut uncompared = record_without_comparisons();
+    assert_eq!(judged(&uncompared).outcome, GateOutcome::Undecided);
+    uncompared.benchmarks.remove(0);
+    uncompared.run.patterns = vec!["w/c/{optimized,other}".into()];
+    assert_eq!(judged(&uncompared).outcome, GateOutcome::Ok, "there is no reference to compare with");
+}
+
+fn record_without_comparisons() -> RunRecord {
+    RunRecord { comparisons: Vec::new(), ..record() }
 }
 
 #[test]
@@ -462,7 +489,9 @@ fn the_worst_comes_first() {
 fn five_hundred_benchmarks_are_judged_soon() {
     let mut record = record();
     let mut baseline = baseline();
-    let (benchmark, entry) = (record.benchmarks[1].clone(), baseline.benchmarks[0].clone());
+    let (benchmark, mut entry) = (record.benchmarks[1].clone(), baseline.benchmarks[0].clone());
+    // None of them is compared with another.
+    entry.metrics.remove(SPEED_UP);
     let ids: Vec<BenchmarkId> = (0..500).map(|n| format!("w/c/v{n:03}").parse().unwrap()).collect();
     let variant = record.workloads[0].variants[1].clone();
     record.workloads[0].variants = ids
