@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use perfharness_contract::{Effort, standard};
+use perfharness_contract::{BenchmarkId, Effort, standard};
 
 use super::asked::{check_settings, place_paths, request};
 use super::gate::{pairs, place, selected};
@@ -14,13 +14,13 @@ use crate::baseline::file;
 use crate::compare::{Terms, judge};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit};
-use crate::measure::{Ended, ProcessExecutor};
-use crate::plan::{Selection, select};
+use crate::measure::{Ended, ProcessExecutor, SampleLength};
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, select};
 use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
-use crate::render::{Calibration, CalibrationRow, render_calibration};
+use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
-/// noise. What that leaves to be seen is kept with the accepted figures, and rows that cannot show a change as large as
+/// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is kept with the accepted figures, and rows that cannot show a change as large as
 /// their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
@@ -49,7 +49,16 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     };
     let subject = Subject { request, plan, catalog, source, machine, base: Some(base) };
     let mut session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
-    let ended = session.measure();
+    let mut ended = session.measure();
+    if ended == Ended::Complete {
+        let planted = planted(session.plan(), &session.record(ended));
+        if !planted.is_empty() {
+            terminal.hint("and again with slowdowns planted, as large as this machine should be able to see");
+            let time = session.plan().budget;
+            session.add(planted, time);
+            ended = session.measure();
+        }
+    }
     let record = session.finish(ended)?;
     terminal.hint(&format!("record: {}", path.display()));
     if ended == Ended::Interrupted {
@@ -74,6 +83,44 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     }
 }
 
+/// The pairs again, each with a slowdown that nine of ten such runs should find. What needs more than twice the time to be
+/// seen is left out: it would only show that a large change is seen.
+fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
+    let comparisons = record.base.as_ref().map(|base| base.comparisons.as_slice()).unwrap_or_default();
+    let again = |case: &CasePlan| {
+        let head = case.sides.iter().find(|side| side.origin == Origin::Head)?;
+        let is_wall =
+            |c: &&ComparisonRecord| c.candidate == head.benchmark && c.metric.as_str() == standard::WALL_TIME;
+        let comparison = comparisons.iter().find(is_wall)?;
+        let share = comparison.smallest_detectable?.exp_m1();
+        let launches = comparison.launches.len() as u32;
+        (share < 1.0).then(|| CasePlan {
+            design: CaseDesign {
+                looks: Some(LookPlan::Fixed { launches }),
+                threshold: None,
+                planted: Some(share),
+                stage: Stage::Planted,
+            },
+            ..case.clone()
+        })
+    };
+    plan.cases.iter().filter_map(again).collect()
+}
+
+/// What became of a slowdown that was planted in a benchmark.
+fn found(record: &RunRecord, id: &BenchmarkId, share: f64, delta: f64) -> Option<PlantedRow> {
+    let planted = record.planted.as_ref()?;
+    let is_wall = |c: &&ComparisonRecord| c.candidate == *id && c.metric.as_str() == standard::WALL_TIME;
+    let estimate = &planted.comparisons.iter().find(is_wall)?.estimate;
+    let nominal = planted.benchmarks.iter().find(|b| b.id == *id)?.sample?;
+    let length = SampleLength { iterations: nominal.iterations, lead_in: nominal.lead_in };
+    Some(PlantedRow {
+        share: length.planted(share).iterations as f64 / length.iterations as f64 - 1.0,
+        effect: estimate.theta,
+        found: estimate.interval.is_some_and(|interval| interval.lower > delta),
+    })
+}
+
 /// What identical programs differ by, and whether a gate would have flagged them.
 fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
     let terms =
@@ -93,6 +140,10 @@ fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
             sd: comparison.estimate.sd,
             smallest_detectable: comparison.smallest_detectable,
             verdict: row.map(|row| row.judgement.verdict),
+            planted: comparison.smallest_detectable.and_then(|effect| {
+                let delta = config.gate.time_default().delta();
+                found(record, &comparison.candidate, effect.exp_m1(), delta)
+            }),
         }
     };
     let is_wall = |c: &&ComparisonRecord| c.metric.as_str() == standard::WALL_TIME;

@@ -122,8 +122,8 @@ fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan
             let ours = Side { reference: reference.is_some().then_some(0), ..side.clone() };
             let design = CaseDesign {
                 looks: Some(LookPlan::Fixed { launches: *launches }),
-                threshold: None,
                 stage: Stage::Confirmation,
+                ..CaseDesign::default()
             };
             cases.push(CasePlan {
                 sides: reference.into_iter().chain([ours]).collect(),

@@ -17,7 +17,7 @@ use super::order::{METERED_ROUND, Place, block_order, part_order};
 use super::state::CaseState;
 use super::warm_up::{self, Patience, WarmUp};
 use super::{Outcome, SampleLength};
-use crate::plan::{CasePlan, Plan};
+use crate::plan::{CasePlan, Origin, Plan};
 
 /// The user asked the harness to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -500,7 +500,8 @@ impl LaunchRunner<'_, '_> {
             for (position, slot) in turn.into_iter().enumerate() {
                 let Some(length) = lives[slot].as_ref().and_then(|live| live.length) else { continue };
                 let before = self.executor.machine();
-                let sampled = self.sample(&mut lives[slot], Mode::Timed, round, length)?;
+                let worked = self.planted(lives[slot].as_ref(), length);
+                let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
                 let after = self.executor.machine();
                 let Some((reply, start_ns)) = sampled else {
                     // The block stays incomplete; the other sides go on with the next one.
@@ -533,6 +534,12 @@ impl LaunchRunner<'_, '_> {
         let (case, launch, placement) = (self.case, self.launch, place.placement);
         self.emit(&Event::BlockFinished { case, launch, placement, block, dropped });
         Ok(())
+    }
+
+    /// What a side does for a sample: what it is charged for, unless a slowdown is planted in it.
+    fn planted(&self, live: Option<&Live>, length: SampleLength) -> SampleLength {
+        let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
+        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
     }
 
     /// Launches before this one that a side was metered in.

@@ -35,9 +35,26 @@ impl SampleLength {
     }
 }
 
+impl SampleLength {
+    /// The same with a slowdown planted: more iterations, one at least, of which the nominal ones are counted. A sample
+    /// of few iterations cannot be made slower by less than one of them.
+    #[must_use]
+    pub fn planted(self, share: f64) -> Self {
+        let more = (self.iterations as f64 * share).round().max(1.0) as u64;
+        Self { iterations: self.iterations + more, ..self }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slowdown_is_planted_in_whole_iterations() {
+        let length = SampleLength { iterations: 200, lead_in: 10 };
+        assert_eq!(length.planted(0.05), SampleLength { iterations: 210, lead_in: 10 });
+        assert_eq!(SampleLength { iterations: 1, lead_in: 0 }.planted(0.05).iterations, 2);
+    }
 
     #[test]
     fn short_iterations_are_bundled_and_long_ones_stand_alone() {

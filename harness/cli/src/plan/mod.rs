@@ -64,6 +64,10 @@ pub struct CaseDesign {
     /// known to be beyond it or not, however wide the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// A slowdown to be planted in the sides of the judged code, as a share: they do so much more work under the clock
+    /// than they are charged for. It tells whether a gate would find one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<f64>,
     /// What it is measured for.
     #[serde(default)]
     pub stage: Stage,
@@ -78,16 +82,19 @@ pub enum Stage {
     First,
     /// To confirm, by fresh launches, what the first ones flagged.
     Confirmation,
+    /// To see whether a planted slowdown is found.
+    Planted,
 }
 
 impl Stage {
-    /// Number of the first launch. Those of a confirmation are numbered apart, so that their inputs and orders are fresh,
+    /// Number of the first launch. Those of later stages are numbered apart, so that their inputs and orders are fresh,
     /// too.
     pub fn first_launch(self) -> u32 {
         match self {
             Self::First => 0,
             // More than a run may be asked for.
             Self::Confirmation => 1_000,
+            Self::Planted => 2_000,
         }
     }
 

@@ -9,9 +9,9 @@ use perfharness_contract::{
 use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
 
 use super::types::{
-    BaseRecord, BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, ConfirmationRecord,
-    FORMAT_VERSION, LaunchRecord, MetricRecord, RunInfo, RunRecord, SampleRecord, SamplesRef, SelectedRecord,
-    TimeUse, WarmUpRecord, WorkerRecord,
+    BaseRecord, BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, FORMAT_VERSION, FreshRecord,
+    LaunchRecord, MetricRecord, RunInfo, RunRecord, SampleRecord, SamplesRef, SelectedRecord, TimeUse,
+    WarmUpRecord, WorkerRecord,
 };
 use super::{Environment, Machine, SourceState, environment};
 use crate::compare::judge_claims;
@@ -60,11 +60,21 @@ struct Measured {
     versions: Vec<ComparisonRecord>,
 }
 
+impl Measured {
+    /// A section of its own, where anything was measured for it.
+    fn fresh(self) -> Option<FreshRecord> {
+        let Self { cases, head, variants, versions, .. } = self;
+        let comparisons = [versions, variants].concat();
+        (!cases.is_empty()).then_some(FreshRecord { cases, benchmarks: head, comparisons })
+    }
+}
+
 /// Makes the record.
 pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = environment::harness_facts();
     let mut environments: Vec<Environment> = Vec::new();
-    let (mut first, mut confirmation) = (Measured::default(), Measured::default());
+    let (mut first, mut confirmation, mut planted) =
+        (Measured::default(), Measured::default(), Measured::default());
     let base_workers = facts.base.as_ref().map(|base| base.catalog.workers.as_slice()).unwrap_or_default();
     let workers: Vec<&WorkerState> = catalog.workers.iter().chain(base_workers).collect();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
@@ -87,6 +97,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         let measured = match case_plan.design.stage {
             Stage::First => &mut first,
             Stage::Confirmation => &mut confirmation,
+            Stage::Planted => &mut planted,
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
             let record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
@@ -119,11 +130,6 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         benchmarks: first.base,
         comparisons: first.versions,
     });
-    let confirmation = (!confirmation.cases.is_empty()).then_some(ConfirmationRecord {
-        cases: confirmation.cases,
-        benchmarks: confirmation.head,
-        comparisons: [confirmation.versions, confirmation.variants].concat(),
-    });
     RunRecord {
         format: FORMAT_VERSION,
         run: RunInfo { time: time_use(state), ..facts.run },
@@ -138,7 +144,8 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         comparisons: first.variants,
         claims,
         base,
-        confirmation,
+        confirmation: confirmation.fresh(),
+        planted: planted.fresh(),
         samples: facts.samples,
     }
 }

@@ -52,7 +52,10 @@ pub struct RunRecord {
     pub base: Option<BaseRecord>,
     /// What was measured anew to confirm what the first launches flagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confirmation: Option<ConfirmationRecord>,
+    pub confirmation: Option<FreshRecord>,
+    /// What was measured with slowdowns that were planted to be found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<FreshRecord>,
     /// The raw samples, beside this file.
     pub samples: Option<SamplesRef>,
 }
@@ -85,9 +88,9 @@ pub struct SelectedRecord {
     pub identity: Digest,
 }
 
-/// Fresh launches of what was flagged.
+/// Fresh launches of some benchmarks, for a purpose of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ConfirmationRecord {
+pub struct FreshRecord {
     /// The cases.
     pub cases: Vec<CaseRecord>,
     /// The benchmarks of the measured code.

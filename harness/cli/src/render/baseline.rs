@@ -35,6 +35,20 @@ pub struct CalibrationRow {
     pub smallest_detectable: Option<f64>,
     /// What a gate would have said of identical sides.
     pub verdict: Option<Verdict>,
+    /// What became of a slowdown that was planted; absent where this machine could not have seen one that is less than
+    /// twice the time.
+    pub planted: Option<PlantedRow>,
+}
+
+/// A slowdown that was planted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlantedRow {
+    /// The extra work, as a share.
+    pub share: f64,
+    /// What was measured, as a log-ratio.
+    pub effect: f64,
+    /// Whether a gate would have found it.
+    pub found: bool,
 }
 
 /// Accepted figures.
@@ -104,7 +118,15 @@ pub fn render_changes(class: &str, changes: &[(BenchmarkId, Change)]) -> String 
 pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["benchmark", "launches", "sd", "can tell from", "identical sides were"]);
+    table.set_header([
+        "benchmark",
+        "launches",
+        "sd",
+        "can tell from",
+        "identical sides were",
+        "planted",
+        "found",
+    ]);
     let share = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| units::percent(v.exp_m1()));
     for row in &calibration.rows {
         table.add_row([
@@ -113,6 +135,10 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
             share(row.sd),
             share(row.smallest_detectable),
             row.verdict.map_or("-", Verdict::name).to_owned(),
+            share(row.planted.map(|planted| planted.share.ln_1p())),
+            row.planted.map_or("-".into(), |planted| {
+                format!("{} ({})", if planted.found { "yes" } else { "no" }, share(Some(planted.effect)))
+            }),
         ]);
     }
     let false_alarms = calibration.rows.iter().filter(|r| r.verdict == Some(Verdict::Regressed)).count();
@@ -120,10 +146,13 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
         row.smallest_detectable.is_some_and(|mde| mde <= calibration.threshold.ln_1p())
     };
     let able = calibration.rows.iter().filter(can).count();
+    let planted = calibration.rows.iter().filter_map(|row| row.planted);
+    let found = planted.clone().filter(|planted| planted.found).count();
     format!(
-        "{table}\n\n{able} of {} can tell a change of {}; {} before confirmation\n",
+        "{table}\n\n{able} of {} can tell a change of {}; {} before confirmation; {found} of {} found\n",
         units::counted(calibration.rows.len(), "benchmark"),
         units::percent(calibration.threshold),
         units::counted(false_alarms, "false alarm"),
+        units::counted(planted.count(), "planted slowdown"),
     )
 }

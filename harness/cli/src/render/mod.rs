@@ -8,7 +8,7 @@ mod progress;
 mod table;
 pub mod units;
 
-pub use baseline::{Calibration, CalibrationRow, render_baseline, render_calibration, render_changes};
+pub use baseline::{Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes};
 pub use doctor::render_diagnosis;
 pub use gate::{GateFormat, render_gate};
 pub use list::render_list;

@@ -184,6 +184,10 @@ fn benchmarks_are_calibrated_against_themselves() {
     let row = &found["rows"][0];
     assert_eq!(row["benchmark"], "spin/short/plus10");
     assert!(row["smallest_detectable"].as_f64().unwrap() > 0.0, "{found:#}");
+    // Where the machine could see less than twice the time, a slowdown was planted.
+    if let Some(planted) = row["planted"].as_object() {
+        assert!(planted["share"].as_f64().unwrap() > 0.0 && planted["effect"].is_number(), "{found:#}");
+    }
     let text = harness.read(&format!("baselines/{}", baseline(&harness)));
     let line = text.lines().find(|line| line.contains("spin/short/plus10")).unwrap();
     assert!(!line.contains("\"calibrated\":null"), "{line}");

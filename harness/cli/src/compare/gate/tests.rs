@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::baseline::accept::{Terms as AcceptTerms, accept};
 use crate::measure::Outcome;
-use crate::record::{BaseRecord, ComparisonRecord, ConfirmationRecord, SelectedRecord};
+use crate::record::{BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord};
 
 const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
 
@@ -368,7 +368,7 @@ fn a_flag_counts_once_fresh_launches_confirm_it() {
     assert_eq!(ids, ["w/c/optimized", "w/c/other"], "the exhibit is not measured again");
     assert!(flags.values().all(|launches| (8..=32).contains(launches)), "{flags:?}");
 
-    let confirmation = |theta: f64| ConfirmationRecord {
+    let confirmation = |theta: f64| FreshRecord {
         cases: record.cases.clone(),
         benchmarks: record.benchmarks.clone(),
         comparisons: VARIANTS
