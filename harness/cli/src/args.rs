@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
 
-use crate::render::GateFormat;
+use crate::render::{ExportFormat, GateFormat};
 
 /// Measure hot paths, check that their variants agree, and see what they cost.
 #[derive(Debug, Parser)]
@@ -64,6 +64,8 @@ pub enum Command {
     List(ListOpts),
     /// Show the result of a record
     Show(ShowOpts),
+    /// Make the HTML pages of records, or hand a record to another program
+    Report(ReportOpts),
     /// Judge whether the code here got slower, heavier or wrong
     #[command(after_help = GATE_EXIT_CODES)]
     Gate(GateOpts),
@@ -197,8 +199,13 @@ pub struct RunOpts {
 #[derive(Debug, Clone, Args)]
 pub struct BaselineFolder {
     /// Folder of the accepted figures
-    #[arg(long, value_name = "DIR", default_value = "baselines")]
+    #[arg(long, value_name = "DIR", default_value = Self::DEFAULT)]
     pub baselines: PathBuf,
+}
+
+impl BaselineFolder {
+    /// Where accepted figures are, unless somebody says otherwise.
+    pub const DEFAULT: &str = "baselines";
 }
 
 /// Flags of `gate`.
@@ -379,6 +386,26 @@ pub struct ShowOpts {
     /// Print the record as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of `report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportOpts {
+    /// Records; the page of each is written beside it [default: every run in the folder of reports]
+    #[arg(value_name = "RUN.json")]
+    pub records: Vec<PathBuf>,
+    /// Write the pages and one over all of them into this folder; without records, the folder of reports
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long)]
+    pub open: bool,
+    /// In place of pages, print one record in this form
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["out", "open"], requires = "records")]
+    pub format: Option<ExportFormat>,
+    /// Accepted figures.
+    #[command(flatten)]
+    pub folder: BaselineFolder,
 }
 
 /// Flags of `doctor`.

@@ -20,6 +20,7 @@ pub mod compare;
 pub mod config;
 pub mod doctor;
 pub mod exit;
+pub mod history;
 pub mod measure;
 mod plain_text;
 pub mod plan;

@@ -14,6 +14,7 @@ pub(super) use against_base::{baselines_at, pairs, selected};
 pub(super) use shown::finish;
 
 use super::asked::{check_settings, place_paths, request};
+use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::GateOpts;
@@ -109,7 +110,12 @@ fn measure_and_judge(
     }
     let mut report = judge(&record, &judged.terms());
     report.remarks.splice(0..0, judged.remarks.iter().cloned());
-    finish(&report, &opts.show, Some(path), terminal)
+    let code = finish(&report, &opts.show, Some(path), terminal)?;
+    // Who named a place for the record wants it there, and nothing else.
+    if opts.output.is_none() {
+        Pages::new(&opts.folder.baselines, &judged.policy).leave(path, terminal);
+    }
+    Ok(code)
 }
 
 /// The cases that are to be measured again: each flagged benchmark with its reference.
@@ -168,7 +174,7 @@ fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Termin
 }
 
 /// The baseline of a machine's class among these, else the nearest.
-fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
+pub(super) fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
     let own = all.iter().find(|baseline| baseline.class == machine.class);
     own.or_else(|| nearest::nearest(all, &machine.facts)).cloned()
 }

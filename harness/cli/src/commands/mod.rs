@@ -8,6 +8,8 @@ mod doctor;
 mod gate;
 mod init;
 mod list;
+mod pages;
+mod report;
 mod run;
 mod session;
 mod show;
@@ -57,6 +59,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
+        Command::Report(opts) => report::report(&opts, &config()?, terminal),
         Command::Gate(opts) => gate::gate(&opts, &config()?, cli.global.config.as_deref(), terminal),
         Command::Compare(opts) => compare::compare(&opts, &config()?, terminal),
         Command::Baseline(command) => baseline::baseline(&command, cli.global.config.as_deref(), terminal),

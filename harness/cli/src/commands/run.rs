@@ -1,14 +1,16 @@
 //! `perfharness run`
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, OutcomeKind};
 
 use super::asked::{check_settings, place_paths, request};
+use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
-use crate::args::{MeasureOpts, RunOpts};
+use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::ProcessExecutor;
@@ -64,6 +66,11 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     } else {
         terminal.print(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
+    }
+    // Who named a place for the record wants it there, and nothing else.
+    if opts.output.is_none() {
+        let pages = Pages::new(Path::new(BaselineFolder::DEFAULT), &config.gate);
+        pages.leave(&path, terminal);
     }
     Ok(exit_code(&record))
 }

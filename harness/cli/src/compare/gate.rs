@@ -18,6 +18,7 @@ use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
 
+use super::diagnosis::explain;
 use super::policy::{GatePolicy, Subject};
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 use super::wording;
@@ -67,6 +68,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
             rows.push(judging.row(&id, None, Against::Expectation, judgement));
         }
     }
+    explain(&mut rows);
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     let outcome = GateOutcome::of(rows.iter().map(|row| &row.judgement));
     GateReport {
@@ -127,6 +129,7 @@ impl Judging<'_> {
             against,
             judgement,
             sentence,
+            diagnosis: None,
             reproduce: format!("{} {benchmark}", self.terms.command),
         }
     }

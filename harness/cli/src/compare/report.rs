@@ -80,6 +80,9 @@ pub struct Row {
     pub judgement: Judgement,
     /// The judgement in words.
     pub sentence: String,
+    /// For a time that got worse: what else moved in the same benchmark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<String>,
     /// The command that measures it again.
     pub reproduce: String,
 }
@@ -117,7 +120,7 @@ impl Row {
 }
 
 /// How often each verdict was reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Failed.
     pub failed: usize,

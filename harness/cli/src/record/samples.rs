@@ -1,20 +1,29 @@
 //! The raw samples of a run as a Parquet file: one row for each reading of each sample.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use perfharness_contract::protocol::Mode;
-use perfharness_contract::standard;
+use perfharness_contract::{BenchmarkId, Digest, standard};
 
+use super::SamplesRef;
 use crate::measure::{Flag, RunState, SampleEvent};
+use crate::plain_text::plain;
 use crate::plan::Plan;
+
+#[cfg(test)]
+mod tests;
 
 /// The columns. Times are in ns; `start` is on the harness's monotonic clock, one for the whole run.
 const SCHEMA: &str = "
@@ -37,14 +46,42 @@ message samples {
     required boolean dropped;
 }";
 
-/// One row: a reading of a sample. `value` is in the metric's unit: for one iteration where the metric adds up over
-/// iterations and is timed, else as the worker reported it.
-struct Row<'a> {
-    side: &'a perfharness_contract::BenchmarkId,
-    sample: &'a SampleEvent,
-    metric: &'a str,
-    value: f64,
-    dropped: bool,
+/// One row: a reading of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row<'a> {
+    /// The workload.
+    pub workload: &'a str,
+    /// The case.
+    pub case: &'a str,
+    /// The variant.
+    pub variant: &'a str,
+    /// The launch.
+    pub launch: u32,
+    /// The part of the launch: which set of sides was alive.
+    pub part: u32,
+    /// The placement.
+    pub placement: u32,
+    /// The block; 0 for metered samples.
+    pub block: u32,
+    /// The round number, which the input is a function of.
+    pub round: u64,
+    /// Place in the round's order, from 0.
+    pub position: u32,
+    /// Clock only, or meters on.
+    pub mode: Mode,
+    /// The metric.
+    pub metric: &'a str,
+    /// In the metric's unit: for one iteration where it is the wall time or the CPU time, else as the worker reported it
+    /// for the sample.
+    pub value: f64,
+    /// Iterations under the clock.
+    pub iterations: u64,
+    /// Start on the harness's clock in ns, where the worker's clock could be related to it.
+    pub start: Option<u64>,
+    /// What disturbed it, with commas between.
+    pub flags: Cow<'a, str>,
+    /// Whether its block does not count.
+    pub dropped: bool,
 }
 
 /// Encodes all samples; returns the file's content and its rows.
@@ -62,7 +99,27 @@ fn rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<Row<'a>> {
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
         let mut add = |sample: &'a SampleEvent, dropped: bool| {
             let Some(side) = case_plan.sides.get(sample.side).map(|s| &s.benchmark) else { return };
-            let mut row = |metric, value| rows.push(Row { side, sample, metric, value, dropped });
+            let flags = sample.flags.iter().map(flag_word).collect::<Vec<_>>().join(",");
+            let mut row = |metric: &'a str, value| {
+                rows.push(Row {
+                    workload: side.workload.as_str(),
+                    case: side.case.as_str(),
+                    variant: side.variant.as_str(),
+                    launch: sample.launch,
+                    part: sample.part,
+                    placement: sample.placement,
+                    block: sample.block,
+                    round: sample.round,
+                    position: sample.position,
+                    mode: sample.mode,
+                    metric,
+                    value,
+                    iterations: sample.iterations,
+                    start: sample.start_ns,
+                    flags: Cow::Owned(flags.clone()),
+                    dropped,
+                });
+            };
             if sample.mode == Mode::Timed {
                 row(standard::WALL_TIME, sample.iteration_ns());
                 if let Some(cpu) = sample.iteration_cpu_ns() {
@@ -90,7 +147,7 @@ fn write(rows: &[Row<'_>]) -> Result<Vec<u8>, ParquetError> {
     while let Some(mut column) = group.next_column()? {
         match column.untyped() {
             ColumnWriter::ByteArrayColumnWriter(typed) => {
-                let text = |row: &Row<'_>| ByteArray::from(text_column(next, row).as_str());
+                let text = |row: &Row<'_>| ByteArray::from(text_column(next, row));
                 typed.write_batch(&rows.iter().map(text).collect::<Vec<_>>(), None, None)?;
             }
             ColumnWriter::Int32ColumnWriter(typed) => {
@@ -127,18 +184,23 @@ fn write(rows: &[Row<'_>]) -> Result<Vec<u8>, ParquetError> {
 /// Position of the column `start`.
 const START: usize = 13;
 
-fn text_column(column: usize, row: &Row<'_>) -> String {
+fn text_column<'r>(column: usize, row: &'r Row<'_>) -> &'r str {
     match column {
-        0 => row.side.workload.to_string(),
-        1 => row.side.case.to_string(),
-        2 => row.side.variant.to_string(),
-        9 => match row.sample.mode {
-            Mode::Timed => "timed".into(),
-            Mode::Metered => "metered".into(),
-            Mode::Profiled => "profiled".into(),
-        },
-        10 => row.metric.to_owned(),
-        _ => row.sample.flags.iter().map(flag_word).collect::<Vec<_>>().join(","),
+        0 => row.workload,
+        1 => row.case,
+        2 => row.variant,
+        9 => mode_word(row.mode),
+        10 => row.metric,
+        _ => &row.flags,
+    }
+}
+
+/// The word for a mode, as the column `mode` has it.
+pub fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Timed => "timed",
+        Mode::Metered => "metered",
+        Mode::Profiled => "profiled",
     }
 }
 
@@ -151,22 +213,325 @@ fn flag_word(flag: &Flag) -> String {
 }
 
 fn int_column(column: usize, row: &Row<'_>) -> i32 {
-    let sample = row.sample;
     let value = match column {
-        3 => sample.launch,
-        4 => sample.part,
-        5 => sample.placement,
-        6 => sample.block,
-        _ => sample.position,
+        3 => row.launch,
+        4 => row.part,
+        5 => row.placement,
+        6 => row.block,
+        _ => row.position,
     };
     i32::try_from(value).unwrap_or(i32::MAX)
 }
 
 fn long_column(column: usize, row: &Row<'_>) -> Option<i64> {
     let value = match column {
-        7 => Some(row.sample.round),
-        START => row.sample.start_ns,
-        _ => Some(row.sample.iterations),
+        7 => Some(row.round),
+        START => row.start,
+        _ => Some(row.iterations),
     };
     value.map(|v| i64::try_from(v).unwrap_or(i64::MAX))
+}
+
+/// Why raw samples could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplesError {
+    /// The content is not the one that the record names.
+    #[error(
+        "it is damaged, or holds the samples of another run: its digest is {found}, and the record names {named}"
+    )]
+    Other {
+        /// The digest that the record names.
+        named: String,
+        /// The digest of the content.
+        found: String,
+    },
+    /// The content is no Parquet file, or not the whole of one.
+    #[error("it is no whole Parquet file: {0}")]
+    Parquet(#[from] ParquetError),
+    /// A column is not there.
+    #[error(
+        "it has no column `{0}`: it is another Parquet file than the samples that `perfharness run` writes"
+    )]
+    Missing(&'static str),
+    /// A column is not what it has to be.
+    #[error("its column `{column}` {what}")]
+    Column {
+        /// The column.
+        column: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// Reads the samples that a record names.
+///
+/// The digest comes first: a page has no checksum, so that most damage would go unnoticed, and the decoder answers some
+/// with a panic.
+///
+/// # Errors
+/// When the content is not what the record names, or holds no samples.
+pub fn read_named(content: &[u8], named: &SamplesRef) -> Result<Samples, SamplesError> {
+    let found = Digest::of(content);
+    if found != named.digest {
+        return Err(SamplesError::Other { named: named.digest.0.clone(), found: found.0 });
+    }
+    read(content)
+}
+
+/// Reads samples, whatever record they belong to. Columns that are not known are passed over: a later version may have
+/// more of them.
+///
+/// What may have been damaged is better read with [`read_named`].
+///
+/// # Errors
+/// When the content is no Parquet file, or a column is missing or not what it has to be.
+pub fn read(content: &[u8]) -> Result<Samples, SamplesError> {
+    let file = File(SerializedFileReader::new(Bytes::copy_from_slice(content))?);
+    let mut texts = Texts::default();
+    Ok(Samples {
+        workload: file.texts("workload", &mut texts)?,
+        case: file.texts("case", &mut texts)?,
+        variant: file.texts("variant", &mut texts)?,
+        launch: file.ints("launch")?,
+        part: file.ints("part")?,
+        placement: file.ints("placement")?,
+        block: file.ints("block")?,
+        round: file.longs("round")?,
+        position: file.ints("position")?,
+        mode: file.modes()?,
+        metric: file.texts("metric", &mut texts)?,
+        value: file.column::<DoubleType, _>("value", |value| Ok(*value))?,
+        iterations: file.longs("iterations")?,
+        start: file.starts()?,
+        flags: file.texts("flags", &mut texts)?,
+        dropped: file.column::<BoolType, _>("dropped", |dropped| Ok(*dropped))?,
+        texts: texts.all,
+    })
+}
+
+/// The raw samples of a run. There can be hundreds of thousands of rows, so they are kept by column, and each text once.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    texts: Vec<Arc<str>>,
+    workload: Vec<Text>,
+    case: Vec<Text>,
+    variant: Vec<Text>,
+    launch: Vec<u32>,
+    part: Vec<u32>,
+    placement: Vec<u32>,
+    block: Vec<u32>,
+    round: Vec<u64>,
+    position: Vec<u32>,
+    mode: Vec<Mode>,
+    metric: Vec<Text>,
+    value: Vec<f64>,
+    iterations: Vec<u64>,
+    start: Vec<Option<u64>>,
+    flags: Vec<Text>,
+    dropped: Vec<bool>,
+}
+
+impl Samples {
+    /// Samples of these rows, by way of a file.
+    #[cfg(test)]
+    pub(crate) fn of(rows: &[Row<'_>]) -> Self {
+        read(&write(rows).unwrap()).unwrap()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.value.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.value.is_empty()
+    }
+
+    /// All rows, in the order of the file: case by case, and in each the timed samples in the order of measuring before
+    /// the metered ones.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.len()).map(move |at| self.row(at))
+    }
+
+    /// The rows of one metric of one benchmark. That takes no more than comparing numbers, so it may be asked for each
+    /// metric of each benchmark.
+    pub fn select<'s>(
+        &'s self,
+        benchmark: &BenchmarkId,
+        metric: &str,
+    ) -> impl Iterator<Item = Row<'s>> + use<'s> {
+        let parts =
+            [benchmark.workload.as_str(), benchmark.case.as_str(), benchmark.variant.as_str(), metric];
+        let wanted = parts.map(|text| self.texts.iter().position(|known| **known == *text));
+        let is_wanted = move |at: &usize| {
+            let row = [self.workload[*at], self.case[*at], self.variant[*at], self.metric[*at]];
+            // A text that occurs nowhere equals none.
+            row.map(|text| Some(text.0 as usize)) == wanted
+        };
+        (0..self.len()).filter(is_wanted).map(move |at| self.row(at))
+    }
+
+    fn row(&self, at: usize) -> Row<'_> {
+        Row {
+            workload: self.text(self.workload[at]),
+            case: self.text(self.case[at]),
+            variant: self.text(self.variant[at]),
+            launch: self.launch[at],
+            part: self.part[at],
+            placement: self.placement[at],
+            block: self.block[at],
+            round: self.round[at],
+            position: self.position[at],
+            mode: self.mode[at],
+            metric: self.text(self.metric[at]),
+            value: self.value[at],
+            iterations: self.iterations[at],
+            start: self.start[at],
+            flags: Cow::Borrowed(self.text(self.flags[at])),
+            dropped: self.dropped[at],
+        }
+    }
+
+    fn text(&self, text: Text) -> &str {
+        &self.texts[text.0 as usize]
+    }
+}
+
+/// Position of a text among those of all columns.
+#[derive(Clone, Copy, Debug)]
+struct Text(u32);
+
+/// Texts, each once.
+#[derive(Default)]
+struct Texts {
+    all: Vec<Arc<str>>,
+    known: HashMap<Arc<str>, Text>,
+}
+
+impl Texts {
+    fn keep(&mut self, text: &str) -> Text {
+        if let Some(known) = self.known.get(text) {
+            return *known;
+        }
+        let (text, at) = (Arc::<str>::from(text), Text(self.all.len() as u32));
+        self.all.push(Arc::clone(&text));
+        self.known.insert(text, at);
+        at
+    }
+}
+
+/// Rows that are decoded at a time.
+const BATCH: usize = 8192;
+
+/// A file that may be anybody's.
+struct File(SerializedFileReader<Bytes>);
+
+impl File {
+    /// A column with a value in each row. `convert` says what is wrong with a value that it does not take.
+    fn column<T: DataType, V>(
+        &self,
+        column: &'static str,
+        mut convert: impl FnMut(&T::T) -> Result<V, String>,
+    ) -> Result<Vec<V>, SamplesError> {
+        let mut all = Vec::new();
+        self.each_batch::<T>(column, 0, |values, _| {
+            for value in values {
+                all.push(convert(value)?);
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn ints(&self, column: &'static str) -> Result<Vec<u32>, SamplesError> {
+        self.column::<Int32Type, _>(column, |value| u32::try_from(*value).map_err(|_| negative(value)))
+    }
+
+    fn longs(&self, column: &'static str) -> Result<Vec<u64>, SamplesError> {
+        self.column::<Int64Type, _>(column, |value| u64::try_from(*value).map_err(|_| negative(value)))
+    }
+
+    /// Like the texts of a record, these cannot give orders to a terminal.
+    fn texts(&self, column: &'static str, texts: &mut Texts) -> Result<Vec<Text>, SamplesError> {
+        self.column::<ByteArrayType, _>(column, |value| utf8(value).map(|text| texts.keep(&plain(text))))
+    }
+
+    fn modes(&self) -> Result<Vec<Mode>, SamplesError> {
+        self.column::<ByteArrayType, _>("mode", |value| {
+            let word = utf8(value)?;
+            let modes = [Mode::Timed, Mode::Metered, Mode::Profiled];
+            let known = modes.into_iter().find(|mode| mode_word(*mode) == word);
+            known.ok_or_else(|| {
+                format!("has the mode `{}`, which this perfharness does not know", plain(word))
+            })
+        })
+    }
+
+    /// The one column that need not have a value in each row.
+    fn starts(&self) -> Result<Vec<Option<u64>>, SamplesError> {
+        let mut all = Vec::new();
+        self.each_batch::<Int64Type>("start", 1, |values, levels| {
+            let mut values = values.iter();
+            for level in levels {
+                let value = if *level > 0 { values.next() } else { None };
+                all.push(value.map(|v| u64::try_from(*v).map_err(|_| negative(v))).transpose()?);
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Hands over a column in batches of values and levels. `levels` is 1 for a column whose rows may be empty: a row has a
+    /// value where its level is not 0.
+    fn each_batch<T: DataType>(
+        &self,
+        column: &'static str,
+        levels: i16,
+        mut take: impl FnMut(&[T::T], &[i16]) -> Result<(), String>,
+    ) -> Result<(), SamplesError> {
+        let wrong = |what: String| SamplesError::Column { column, what };
+        let file = self.0.metadata().file_metadata().schema_descr();
+        let at = file.columns().iter().position(|found| found.path().string() == column);
+        let at = at.ok_or(SamplesError::Missing(column))?;
+        let found = file.column(at);
+        let mistyped = || wrong(format!("is {}, not {}", found.physical_type(), T::get_physical_type()));
+        if found.physical_type() != T::get_physical_type() {
+            return Err(mistyped());
+        }
+        if (found.max_def_level(), found.max_rep_level()) != (levels, 0) {
+            let what = if levels == 0 { "must have one value in each row" } else { "must be optional" };
+            return Err(wrong(what.into()));
+        }
+        let (mut values, mut present) = (Vec::new(), Vec::new());
+        for number in 0..self.0.num_row_groups() {
+            let group = self.0.get_row_group(number)?;
+            let mut reader = T::get_column_reader(group.get_column_reader(at)?).ok_or_else(mistyped)?;
+            let due = group.metadata().num_rows();
+            let mut rows = 0;
+            loop {
+                values.clear();
+                present.clear();
+                let (read, ..) = reader.read_records(BATCH, Some(&mut present), None, &mut values)?;
+                rows += read as i64;
+                if read == 0 || rows > due {
+                    break;
+                }
+                take(&values, &present).map_err(wrong)?;
+            }
+            // Or else rows would be put together from values of different ones.
+            if rows != due {
+                return Err(wrong(format!("has not the {due} rows that it should have")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn negative(value: impl std::fmt::Display) -> String {
+    format!("holds {value}, and nothing in it can be negative")
+}
+
+fn utf8(value: &ByteArray) -> Result<&str, String> {
+    value.as_utf8().map_err(|_| "holds a text that is not UTF-8".into())
 }

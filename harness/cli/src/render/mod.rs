@@ -1,15 +1,24 @@
 //! Results for people: text from records, nothing measured and nothing decided here.
 
 mod baseline;
+mod claims;
 mod doctor;
+pub mod export;
 mod gate;
 mod list;
+pub mod page;
 mod progress;
 mod table;
 pub mod units;
 
-pub use baseline::{Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes};
+#[cfg(test)]
+pub(crate) use gate::sample as sample_rows;
+
+pub use baseline::{
+    Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes,
+};
 pub use doctor::render_diagnosis;
+pub use export::{ExportFormat, export};
 pub use gate::{GateFormat, render_gate};
 pub use list::render_list;
 pub use progress::Progress;

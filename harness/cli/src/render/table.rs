@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use perfharness_contract::protocol::Reading;
-use perfharness_contract::{MetricDef, OutcomeKind, Promise, WorkloadDef, standard};
+use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
 
+use super::claims::{self, ClaimWords};
 use super::units;
 use crate::measure::{CaseEnd, Pairing};
 use crate::plan::{NO_BUDGET, Plan};
@@ -115,6 +116,13 @@ fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
 }
 
 fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
+    let facts = case_parameters(workload, case);
+    let suffix = if facts.is_empty() { String::new() } else { format!("  ({facts})") };
+    format!("{}/{}{suffix}", case.workload, case.case)
+}
+
+/// The parameters of a case, and what an iteration of it handles.
+pub(super) fn case_parameters(workload: &WorkloadDef, case: &CaseRecord) -> String {
     let definition = workload.cases.iter().find(|c| c.id == case.case);
     let params = definition.map(|c| {
         let each = c.params.iter().map(|(key, value)| match value {
@@ -127,11 +135,11 @@ fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
         .and_then(|c| c.items.as_ref())
         .map(|items| format!("{} {} an iteration", units::count(items.count as f64), items.unit));
     let facts: Vec<String> = [params, items].into_iter().flatten().filter(|t| !t.is_empty()).collect();
-    let suffix = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join("; ")) };
-    format!("{}/{}{suffix}", case.workload, case.case)
+    facts.join("; ")
 }
 
-fn case_facts(case: &CaseRecord) -> String {
+/// How a case was measured.
+pub(super) fn case_facts(case: &CaseRecord) -> String {
     let launches = case.launches.len();
     let end = match &case.end {
         Some(CaseEnd::Precise { .. }) => "precise enough".to_owned(),
@@ -246,7 +254,10 @@ fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRec
 
 /// Reasons, and the metrics that no variant has for them. What one variant has and another has not is a dash in the
 /// table: a variant on the CPU copies nothing to a GPU.
-fn absences<'a>(all: &[&'a MetricDef], measured: &[&&'a BenchmarkRecord]) -> Vec<(&'a str, Vec<&'a str>)> {
+pub(super) fn absences<'a>(
+    all: &[&'a MetricDef],
+    measured: &[&'a BenchmarkRecord],
+) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut absences: Vec<(&str, Vec<&str>)> = Vec::new();
     for metric in all {
         let readings: Vec<&Reading> =
@@ -274,7 +285,8 @@ fn render_metrics(
     benchmarks: &[&BenchmarkRecord],
     layout: Layout,
 ) -> String {
-    let measured: Vec<&&BenchmarkRecord> = benchmarks.iter().filter(|b| !b.metrics.is_empty()).collect();
+    let measured: Vec<&BenchmarkRecord> =
+        benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect();
     if measured.is_empty() {
         return String::new();
     }
@@ -340,14 +352,14 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
     // Claims of several cases share a note, which is read once.
     let mut noted: Vec<&str> = Vec::new();
     for claim in &record.claims {
-        let Some(workload) = record.workloads.iter().find(|w| w.id == claim.workload) else { continue };
-        let Some(definition) = workload.claims.iter().find(|c| c.id == claim.claim) else { continue };
-        let (word, color) = match claim.status {
-            ClaimStatus::Met => ("met", anstyle::AnsiColor::Green),
-            ClaimStatus::NotMet => ("not met", anstyle::AnsiColor::Red),
-            ClaimStatus::Undecided => ("undecided", anstyle::AnsiColor::Yellow),
-            ClaimStatus::NotMeasurable => ("not measurable", anstyle::AnsiColor::Yellow),
+        let Some(words) = ClaimWords::of(record, claim) else { continue };
+        let definition = words.definition;
+        let color = match claim.status {
+            ClaimStatus::Met => anstyle::AnsiColor::Green,
+            ClaimStatus::NotMet => anstyle::AnsiColor::Red,
+            ClaimStatus::Undecided | ClaimStatus::NotMeasurable => anstyle::AnsiColor::Yellow,
         };
+        let word = claims::status(claim.status);
         let place = claim
             .case
             .as_ref()
@@ -358,7 +370,7 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
             let _ = writeln!(text, "  {line}");
         }
         let style = color.on_default();
-        let detail = claim_detail(claim, record, workload);
+        let detail = claim_detail(claim, &words);
         let body = wrap(&format!("{word}{detail}"), layout.width, 6).join("\n    ");
         let _ = writeln!(text, "    {style}{word}{style:#}{}", body.strip_prefix(word).unwrap_or(&body));
         if let Some(note) = definition.note.as_deref().filter(|note| !noted.contains(note)) {
@@ -372,42 +384,13 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
     text
 }
 
-fn claim_detail(claim: &ClaimRecord, record: &RunRecord, workload: &WorkloadDef) -> String {
-    let definition = workload.claims.iter().find(|c| c.id == claim.claim);
-    let metric = definition.map_or("", |d| d.metric.as_str());
-    let metrics = record.metrics.iter().chain(&workload.metrics);
-    let metric = metrics.into_iter().find(|m| m.id == metric);
-    let unit = metric.map_or("", |m| m.unit.as_str());
-    let show = |value: f64| match claim.promise {
-        Promise::Factor { .. } => units::factor(value),
-        Promise::Reduction { .. } => units::percent(value),
-        Promise::Saving { .. } => units::value(unit, value),
-        Promise::NotMeasurable { .. } => String::new(),
-    };
+fn claim_detail(claim: &ClaimRecord, words: &ClaimWords<'_>) -> String {
     let mut detail = String::new();
-    if let Some(measured) = claim.measured {
-        let what = match (&claim.promise, metric.map(MetricDef::label)) {
-            (Promise::Reduction { .. }, Some(label)) if unit == "count" => format!("fewer {label}"),
-            (Promise::Reduction { .. }, Some(label)) => format!("less {label}"),
-            (Promise::Saving { .. }, Some(label)) => format!("{label} saved"),
-            (_, Some(label)) => format!("in {label}"),
-            (_, None) => String::new(),
-        };
-        let _ = write!(detail, ": {} {what}", show(measured.0));
-        if let Some(interval) = claim.interval {
-            let _ = write!(detail, " [{}, {}]", show(interval.lower), show(interval.upper));
-        }
-        if let Some(d) = definition {
-            let _ = write!(detail, ", {} against {}", d.candidate, d.reference);
-        }
-        let promised = match claim.promise {
-            Promise::Factor { at_least, .. }
-            | Promise::Reduction { at_least, .. }
-            | Promise::Saving { at_least, .. } => Some(at_least),
-            Promise::NotMeasurable { .. } => None,
-        };
-        if let Some(promised) = promised {
-            let _ = write!(detail, "; promised {}", show(promised));
+    if let Some(measured) = &words.measured {
+        let interval = words.interval.as_ref().map_or_else(String::new, |interval| format!(" {interval}"));
+        let _ = write!(detail, ": {measured}{interval}, {}", words.sides());
+        if let Some(promised) = &words.promised {
+            let _ = write!(detail, "; promised {promised}");
         }
     }
     if let Some(reason) = &claim.reason {

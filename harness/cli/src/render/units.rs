@@ -33,10 +33,11 @@ fn with_unit(value: f64, units: &[(f64, &str)], smallest: &str) -> String {
     }
 }
 
-/// A count: whole numbers in full with separators, others with three digits.
+/// A count: whole numbers in full with separators, small others with three digits.
 pub fn count(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        let text = format!("{}", value.abs() as u64);
+    // From a thousand on, a fraction says less than separators do.
+    if (value.fract() == 0.0 || value.abs() >= 1000.0) && value.abs() < 1e15 {
+        let text = format!("{}", value.abs().round() as u64);
         let mut grouped = String::new();
         for (i, digit) in text.chars().enumerate() {
             if i > 0 && (text.len() - i).is_multiple_of(3) {
@@ -120,6 +121,7 @@ mod tests {
         assert_eq!(count(0.0), "0");
         assert_eq!(count(2.5), "2.50");
         assert_eq!(count(-1000.0), "-1,000");
+        assert_eq!(count(54_000.5), "54,001");
     }
 
     #[test]

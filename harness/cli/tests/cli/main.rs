@@ -26,6 +26,8 @@ mod python;
 #[cfg(test)]
 mod record;
 #[cfg(test)]
+mod report;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod show;

@@ -68,7 +68,7 @@ pub(super) fn render(report: &GateReport) -> String {
         message: format!(
             "{}: {}; {}",
             words::outcome(report.outcome),
-            words::tally(report),
+            words::tally(report.tally()),
             words::held_against(report)
         ),
     };

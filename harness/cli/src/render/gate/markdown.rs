@@ -71,7 +71,7 @@ fn head(report: &GateReport) -> String {
     format!(
         "{MARKER}\n### {sign} perfharness: {}\n\n{}.\n{}.\n",
         words::outcome(report.outcome),
-        words::tally(report),
+        words::tally(report.tally()),
         escaped(&words::held_against(report), SENTENCE)
     )
 }
@@ -86,7 +86,11 @@ fn table_row(row: &Row, with_sentence: bool) -> String {
         escaped(&words::change(row).unwrap_or_else(|| "–".into()), NAME),
     );
     if with_sentence {
-        let _ = write!(line, " {} |", escaped(&row.sentence, SENTENCE));
+        let _ = write!(line, " {}", escaped(&row.sentence, SENTENCE));
+        if let Some(diagnosis) = &row.diagnosis {
+            let _ = write!(line, "<br>{}", escaped(diagnosis, SENTENCE));
+        }
+        line.push_str(" |");
     }
     line.push('\n');
     line

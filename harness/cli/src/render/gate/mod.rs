@@ -7,11 +7,11 @@ mod github;
 mod junit;
 mod markdown;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
-mod words;
+pub(super) mod words;
 
 use clap::ValueEnum;
 

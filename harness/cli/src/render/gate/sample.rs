@@ -100,12 +100,13 @@ pub(super) fn row(benchmark: &str, metric: Option<&Metric>, against: Against, ju
         against,
         sentence: sentence(&judgement, &Wording { more, less, figure: &figure }),
         judgement,
+        diagnosis: None,
         reproduce: format!("perfharness gate --base origin/main {benchmark}"),
     }
 }
 
 /// Every verdict, reason, evidence and advisory.
-pub(super) fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     use Against::{Base, Baseline, Expectation};
     use Verdict::{Failed, Improved, Inconclusive, NoBaseline, Regressed, Unchanged};
     let crossing = || judgement(Inconclusive, Reason::AcrossThreshold, paired(1.02, 0.04, 12));
@@ -261,7 +262,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// A report of these rows, sorted as a gate sorts them.
-pub(super) fn report(mut rows: Vec<Row>) -> GateReport {
+pub(in crate::render) fn report(mut rows: Vec<Row>) -> GateReport {
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     GateReport {
         format: REPORT_VERSION,

@@ -17,6 +17,9 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     for row in words::rows(report, Weight::Decides) {
         text.push_str(&head(row));
         paragraph(&mut text, &row.sentence, layout, 4);
+        if let Some(diagnosis) = &row.diagnosis {
+            paragraph(&mut text, diagnosis, layout, 4);
+        }
         // Never broken, so that it can be copied.
         let _ = writeln!(text, "    measure it again: {}", one_line(&row.reproduce));
     }
@@ -45,7 +48,8 @@ fn headline(report: &GateReport, layout: Layout) -> String {
         }
     };
     let style = color.on_default().bold();
-    let mut text = format!("{style}{}{style:#}: {}\n", words::outcome(report.outcome), words::tally(report));
+    let mut text =
+        format!("{style}{}{style:#}: {}\n", words::outcome(report.outcome), words::tally(report.tally()));
     paragraph(&mut text, &words::held_against(report), layout, 2);
     text
 }

@@ -45,7 +45,7 @@ pub(super) fn rows(report: &GateReport, weight: Weight) -> Vec<&Row> {
 }
 
 /// The outcome in words.
-pub(super) fn outcome(outcome: GateOutcome) -> &'static str {
+pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
     match outcome {
         GateOutcome::Ok => "no regression",
         GateOutcome::Undecided => "undecided",
@@ -58,7 +58,7 @@ pub(super) fn outcome(outcome: GateOutcome) -> &'static str {
 }
 
 /// A sign that tells verdicts apart without colour.
-pub(super) fn sign(row: &Row) -> &'static str {
+pub(in crate::render) fn sign(row: &Row) -> &'static str {
     match row.judgement.verdict {
         Verdict::Regressed | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
         Verdict::Failed => "✖",
@@ -71,9 +71,8 @@ pub(super) fn sign(row: &Row) -> &'static str {
 }
 
 /// How often each verdict was reached, worst first, without those that never were.
-pub(super) fn tally(report: &GateReport) -> String {
-    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, advisory } =
-        report.tally();
+pub(in crate::render) fn tally(tally: Tally) -> String {
+    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, advisory } = tally;
     let counts = [
         (failed, "failed"),
         (regressed, "regressed"),
@@ -92,7 +91,7 @@ pub(super) fn tally(report: &GateReport) -> String {
 }
 
 /// What was measured, and what it was held against: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
-pub(super) fn held_against(report: &GateReport) -> String {
+pub(in crate::render) fn held_against(report: &GateReport) -> String {
     let measured = report.commit.as_deref().map_or_else(|| "what was measured".to_owned(), short);
     let mut against = Vec::new();
     if let Some(base) = &report.base_commit {
@@ -136,7 +135,7 @@ pub(super) fn abridged(text: &str, characters: usize) -> String {
 }
 
 /// The change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 → 12".
-pub(super) fn change(row: &Row) -> Option<String> {
+pub(in crate::render) fn change(row: &Row) -> Option<String> {
     let figure = |value: f64| units::value(row.unit.as_deref().unwrap_or(""), value);
     match &row.judgement.evidence {
         Evidence::None => None,
@@ -172,7 +171,7 @@ fn relative(ratio: f64) -> String {
 }
 
 /// The metric, or what else is judged, and what it is held against. A benchmark can have a row for each.
-pub(super) fn subject(row: &Row) -> String {
+pub(in crate::render) fn subject(row: &Row) -> String {
     let what = row.title.as_deref().unwrap_or("outcome");
     match row.against {
         Against::Base => format!("{what} against the base"),

@@ -1,0 +1,196 @@
+//! The pages that commands leave: from files to files. What is in them is decided in [`crate::render::page`].
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::Terminal;
+use super::gate::{all_in, of_class};
+use crate::baseline::Baseline;
+use crate::baseline::accept::{conditions_of, difference};
+use crate::compare::{GatePolicy, GateReport, Terms, judge};
+use crate::exit::CommandError;
+use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
+use crate::record::samples::{Samples, read_named};
+use crate::record::{RunRecord, file};
+use crate::render::page::view::{Material, index, page};
+use crate::render::page::{render_index, render_page};
+
+/// Makes pages by the same rules.
+pub(super) struct Pages<'a> {
+    baselines: Vec<Baseline>,
+    policy: &'a GatePolicy,
+    remarks: Vec<String>,
+}
+
+/// A page that was made, and what is known of its run.
+pub(super) struct Made {
+    pub(super) record: RunRecord,
+    pub(super) gate: Option<GateReport>,
+}
+
+impl<'a> Pages<'a> {
+    /// Reads the accepted figures of a folder. A page can do without them, so that a damaged file is a remark.
+    pub(super) fn new(baselines: &Path, policy: &'a GatePolicy) -> Self {
+        let (baselines, remarks) = match all_in(baselines) {
+            Ok(all) => (all, Vec::new()),
+            Err(error) => (Vec::new(), vec![error.to_string()]),
+        };
+        Self { baselines, policy, remarks }
+    }
+
+    /// Makes the page of a record. What a gate found is read from its file, else found out from accepted figures.
+    ///
+    /// # Errors
+    /// When the record cannot be read, or the page not be written.
+    pub(super) fn make(
+        &self,
+        record_path: &Path,
+        gate_path: Option<&Path>,
+        history: &[Summary],
+        out: &Path,
+    ) -> Result<Made, CommandError> {
+        let record = file::read(record_path)?;
+        let samples = read_samples(record_path, &record);
+        let mut remarks = self.remarks.clone();
+        let gate = match gate_path.map(read_gate) {
+            Some(Ok(gate)) => Some(gate),
+            Some(Err(why)) => {
+                remarks.push(why);
+                None
+            }
+            None => self.judged(&record, &mut remarks),
+        };
+        let material = Material {
+            record: &record,
+            samples: samples.as_ref().map_err(String::as_str),
+            gate: gate.as_ref(),
+            history,
+            remarks: &remarks,
+        };
+        let html = render_page(&page(&material)).map_err(anyhow::Error::from)?;
+        write(out, &html)?;
+        Ok(Made { record, gate })
+    }
+
+    /// The record against the accepted figures of its machine class, where there are some that mean the same.
+    fn judged(&self, record: &RunRecord, remarks: &mut Vec<String>) -> Option<GateReport> {
+        let baseline = of_class(&self.baselines, &record.machine);
+        if baseline.is_none() && record.base.is_none() {
+            return None;
+        }
+        if let Some(baseline) = &baseline
+            && let Some(what) = difference(&baseline.conditions, &conditions_of(record))
+        {
+            remarks.push(format!(
+                "not held against the accepted figures of {}: this run has another {what}",
+                baseline.class
+            ));
+            return None;
+        }
+        let terms = Terms {
+            baseline: baseline.as_ref(),
+            policy: self.policy,
+            command: "perfharness gate",
+            one_run: false,
+        };
+        Some(judge(record, &terms))
+    }
+
+    /// Makes the page of the commit that a record in the folder of reports belongs to, and the page over all. Whoever
+    /// measured has the record; that a page cannot be made is no reason to fail.
+    pub(super) fn leave(&self, record: &Path, terminal: &Terminal) {
+        let Some((reports, folder)) = place(record) else { return };
+        match self.of_commit(&reports, &folder) {
+            Ok(Some(page)) => terminal.hint(&format!("report: {}", page.display())),
+            Ok(None) => {}
+            Err(error) => terminal.warn(&error.to_string()),
+        }
+    }
+
+    /// Makes the page of one commit in the folder of reports, and the page over all.
+    ///
+    /// # Errors
+    /// When the record cannot be read, or a page not be written.
+    pub(super) fn of_commit(
+        &self,
+        reports: &Reports,
+        folder: &Path,
+    ) -> Result<Option<PathBuf>, CommandError> {
+        let Some(found) = Found::in_folder(folder) else { return Ok(None) };
+        let (mut history, remarks) = known(reports)?;
+        mark_accepted(&mut history, &self.baselines);
+        self.one(reports, &found, &history)?;
+        // Read again: the run of this page may have been judged only now.
+        let (mut history, _) = known(reports)?;
+        mark_accepted(&mut history, &self.baselines);
+        write_index(&reports.index(), &history, remarks)?;
+        Ok(Some(found.page()))
+    }
+
+    /// Makes the pages of all runs in the folder of reports, and the page over all; returns how many runs there are.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed, or a page not be written. A record that cannot be read is told in the index.
+    pub(super) fn of_all(&self, reports: &Reports, terminal: &Terminal) -> Result<usize, CommandError> {
+        let (mut history, _) = known(reports)?;
+        mark_accepted(&mut history, &self.baselines);
+        for found in reports.runs().with_context(|| listing(reports))? {
+            if let Err(error) = self.one(reports, &found, &history) {
+                terminal.warn(&error.to_string());
+            }
+        }
+        let (mut history, remarks) = known(reports)?;
+        mark_accepted(&mut history, &self.baselines);
+        write_index(&reports.index(), &history, remarks)?;
+        Ok(history.len())
+    }
+
+    fn one(&self, reports: &Reports, found: &Found, history: &[Summary]) -> Result<(), CommandError> {
+        let made = self.make(&found.record, found.gate.as_deref(), history, &found.page())?;
+        reports.keep(found, &made.record, made.gate.as_ref());
+        Ok(())
+    }
+
+    /// Marks what was accepted, and makes the page over these runs.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn over(&self, mut history: Vec<Summary>, out: &Path) -> Result<(), CommandError> {
+        mark_accepted(&mut history, &self.baselines);
+        write_index(out, &history, Vec::new())
+    }
+}
+
+/// The folder of reports and that of the commit, for `REPORTS/COMMIT/run.json` and `REPORTS/COMMIT/gate/run.json`.
+fn place(record: &Path) -> Option<(Reports, PathBuf)> {
+    let folder = record.parent()?;
+    let commit = if folder.file_name()? == "gate" { folder.parent()? } else { folder };
+    Some((Reports::new(commit.parent()?), commit.to_path_buf()))
+}
+
+fn known(reports: &Reports) -> Result<(Vec<Summary>, Vec<String>), CommandError> {
+    Ok(reports.summaries().with_context(|| listing(reports))?)
+}
+
+fn listing(reports: &Reports) -> String {
+    format!("cannot list the reports in {}", reports.root().display())
+}
+
+fn write_index(path: &Path, history: &[Summary], remarks: Vec<String>) -> Result<(), CommandError> {
+    let html = render_index(&index(history, remarks)).map_err(anyhow::Error::from)?;
+    write(path, &html)
+}
+
+fn write(path: &Path, html: &str) -> Result<(), CommandError> {
+    file::write_atomically(path, html.as_bytes())
+        .map_err(|source| file::RecordError::Write { path: path.into(), source }.into())
+}
+
+/// The samples of a record, or why they cannot be had.
+pub(super) fn read_samples(record_path: &Path, record: &RunRecord) -> Result<Samples, String> {
+    let Some(named) = &record.samples else { return Err("the record names no samples".into()) };
+    let path = record_path.with_file_name(&named.file);
+    let content = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    read_named(&content, named).map_err(|error| format!("{}: {error}", path.display()))
+}
