@@ -151,7 +151,7 @@
       tip.hidden = false;
       const box = tip.getBoundingClientRect();
       // Moved by attributes of the element itself, which the policy allows to scripts.
-      tip.style.left = Math.min(event.clientX + 12, innerWidth - box.width - 4) + "px";
+      tip.style.left = Math.min(event.clientX + 12, document.documentElement.clientWidth - box.width - 4) + "px";
       tip.style.top = Math.max(event.clientY - box.height - 8, 4) + "px";
     });
     figure.addEventListener("pointerleave", () => {
