@@ -220,7 +220,7 @@ fn trend(benchmark: &str, points: Vec<TrendPoint>) -> Trend {
         latest: latest.map_or_else(Figure::none, |ns| Figure::new(units::duration(ns), ns)),
         change: change.map_or_else(Figure::none, |ratio| {
             let percent = units::percent(ratio - 1.0);
-            let sign = if ratio > 1.0 && !percent.starts_with('0') { "+" } else { "" };
+            let sign = if ratio > 1.0 && percent != units::percent(0.0) { "+" } else { "" };
             Figure::new(format!("{sign}{percent}"), ratio)
         }),
         points: gathered(points),
