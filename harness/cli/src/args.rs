@@ -115,7 +115,7 @@ pub enum SchemaOf {
 }
 
 /// A question to drivers.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum Question {
     /// Which adapters are there?
     Adapters,
@@ -126,6 +126,11 @@ pub enum Question {
     },
     /// What does NVIDIA's driver tell of its GPUs?
     Nvidia,
+    /// What can this machine do at most?
+    Ceilings {
+        /// The GPU to use.
+        device: String,
+    },
 }
 
 /// Which workers, and under which conditions.

@@ -15,6 +15,7 @@
 
 pub mod args;
 pub mod baseline;
+pub mod ceiling;
 pub mod commands;
 pub mod compare;
 pub mod config;

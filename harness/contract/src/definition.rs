@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BenchmarkId, ClaimDef, MetricDef, Name, OutcomeKind};
+use crate::{BenchmarkId, ClaimDef, Floor, MetricDef, Name, OutcomeKind};
 
 /// How much time a run may take; selects cases and launches, never the content of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,6 +85,9 @@ pub struct CaseDef {
     /// What one iteration handles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
+    /// What one iteration cannot do without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
 }
 
 fn all_efforts() -> Vec<Effort> {

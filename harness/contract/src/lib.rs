@@ -47,6 +47,7 @@
 mod check;
 mod claim;
 mod definition;
+mod floor;
 mod id;
 mod input;
 mod meter;
@@ -64,6 +65,7 @@ pub use claim::{ClaimDef, Promise};
 pub use definition::{
     BenchmarkDef, CaseDef, Effort, Items, Role, SettingDef, SettingKind, Source, VariantDef, WorkloadDef,
 };
+pub use floor::Floor;
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
 pub use meter::{Counter, CountingAllocator, Meter, MeterDef};

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::meter::{Counters, HeapMeter};
 use crate::{
-    BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Items, Meter,
-    MeterDef, MetricDef, Name, OutcomeKind, Role, SettingDef, SettingKind, Source, VariantDef, WorkloadDef,
+    BenchmarkDef, BenchmarkId, CaseDef, Check, ClaimDef, Counter, CountingAllocator, Effort, Floor, Items,
+    Meter, MeterDef, MetricDef, Name, OutcomeKind, Role, SettingDef, SettingKind, Source, VariantDef,
+    WorkloadDef,
 };
 
 /// Why a variant could not be prepared, run or checked.
@@ -184,6 +185,7 @@ pub struct Case<P> {
     params: P,
     efforts: Vec<Effort>,
     items: Option<Items>,
+    floor: Option<Floor>,
 }
 
 impl<P: Serialize> Case<P> {
@@ -192,7 +194,7 @@ impl<P: Serialize> Case<P> {
     /// # Panics
     /// When `id` is not a valid name.
     pub fn new(id: &str, params: P) -> Self {
-        Self { id: Name::literal(id), params, efforts: Effort::ALL.to_vec(), items: None }
+        Self { id: Name::literal(id), params, efforts: Effort::ALL.to_vec(), items: None, floor: None }
     }
 
     /// Measures the case in these efforts only.
@@ -209,13 +211,26 @@ impl<P: Serialize> Case<P> {
         self
     }
 
+    /// Says what one iteration cannot do without, whatever the implementation.
+    #[must_use]
+    pub fn floor(mut self, floor: Floor) -> Self {
+        self.floor = Some(floor);
+        self
+    }
+
     fn definition(&self) -> CaseDef {
         let params = match serde_json::to_value(&self.params) {
             Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
             Ok(serde_json::Value::Null) | Err(_) => BTreeMap::new(),
             Ok(value) => [("value".to_owned(), value)].into(),
         };
-        CaseDef { id: self.id.clone(), params, efforts: self.efforts.clone(), items: self.items.clone() }
+        CaseDef {
+            id: self.id.clone(),
+            params,
+            efforts: self.efforts.clone(),
+            items: self.items.clone(),
+            floor: self.floor,
+        }
     }
 }
 

@@ -76,6 +76,7 @@
 
 mod adapter;
 mod buffer;
+mod ceiling;
 mod chunk;
 mod commands;
 mod device;
@@ -97,6 +98,7 @@ pub use adapter::{
     AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, choose_adapter, list_adapters, probe_adapter,
 };
 pub use buffer::{Buffer, Slice};
+pub use ceiling::DeviceCeilings;
 pub use chunk::chunks;
 pub use commands::{Commands, Submission};
 pub use device::{Gpu, GpuOptions};

@@ -49,6 +49,18 @@ use windows as imp;
 #[cfg(test)]
 mod tests;
 
+/// The folder for files that outlive a run: `PERFHARNESS_CACHE`, else the user's own cache folder, else the system's for
+/// temporary files; below it, a folder of this project.
+pub fn cache_folder() -> std::path::PathBuf {
+    let set = |name| env::var(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
+    set("PERFHARNESS_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME"))
+        .or_else(|| set("LOCALAPPDATA"))
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("perfharness")
+}
+
 /// Clock readings: the only place that reads a clock.
 pub mod clock {
     use std::time::{Instant, SystemTime, UNIX_EPOCH};

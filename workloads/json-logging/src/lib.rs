@@ -15,7 +15,7 @@ mod slow;
 mod tests;
 
 use perfharness_contract::{
-    Case, ClaimDef, Effort, Promise, Role, VariantDef, Workload, WorkloadBuilder, standard,
+    Case, ClaimDef, Effort, Floor, Promise, Role, VariantDef, Workload, WorkloadBuilder, standard,
 };
 
 use documented::bytes_moved;
@@ -28,8 +28,12 @@ const OPTIMIZED: &str = "optimized";
 
 /// The workload `json-logging`.
 pub fn workload() -> Workload {
-    let case = |id, n| Case::new(id, Params { n }).items(n, "records");
     let sizes = sizes();
+    let case = |id, n| {
+        // Each record once.
+        let floor = Floor { file_bytes: sizes.lines(n) as f64, ..Floor::default() };
+        Case::new(id, Params { n }).items(n, "records").floor(floor)
+    };
     let (written, read) = bytes_moved(&sizes, 100_000);
     let too_much = format!(
         "each of the {} rewrites reads and writes the whole log: {:.1} GB written and {:.1} GB read in one \

@@ -28,8 +28,8 @@ mod trials;
 mod weights;
 
 use perfharness_contract::{
-    Case, Direction, Effort, Failure, MetricDef, Portability, Role, Scope, Setup, Tolerance, VariantDef,
-    Workload,
+    Case, Direction, Effort, Failure, Floor, MetricDef, Portability, Role, Scope, Setup, Tolerance,
+    VariantDef, Workload,
 };
 use perfharness_gpu::{Gpu, gpu_meter, metric};
 
@@ -157,11 +157,31 @@ fn place<V: Variant>(
     Trials::new(Gpu::open(setup)?, params, setup, tolerance, variant)
 }
 
+/// Every image is uploaded once and read by each pass, whose patches go through the embedding; moments come back at each
+/// snapshot. Decoding is beside that: no ceiling of this machine is about it.
+fn floor(params: &Params) -> Floor {
+    let pixels = params.pixel_bytes as f64;
+    let rounds = (params.passes * params.trials) as f64;
+    let snapshots = moments::snapshots(params.passes).len() as f64 * params.trials as f64;
+    // A value of a token is a sum over the values of its patch, and a patch has as many of them as any other.
+    let operations = 2.0 * pixels / 4.0 * dims::WIDTH as f64 * rounds;
+    Floor {
+        device_bytes: pixels * rounds,
+        upload_bytes: pixels,
+        download_bytes: 4096.0 * params.images as f64 * snapshots,
+        operations,
+        syncs: snapshots,
+        dispatches: rounds,
+        ..Floor::default()
+    }
+}
+
 fn cases() -> Vec<Case<Params>> {
     use Effort::{Standard, Thorough};
     let case = |id: &str, params: Params, efforts: &[Effort]| {
         let forwards = params.forwards();
-        Case::new(id, params).items(forwards, "forward passes").efforts(efforts)
+        let floor = floor(&params);
+        Case::new(id, params).items(forwards, "forward passes").efforts(efforts).floor(floor)
     };
     let of = |size, images, passes, trials| Params::new(size, images, passes, trials, BATCH, BUDGET);
     let batch = |batch| Params::new(224, 500, 4, 1, batch, BUDGET);

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use image::imageops::{self, FilterType};
 use image::{ImageError, ImageFormat, RgbImage};
 use perfharness_contract::{Digest, Failure, input_rng};
-use perfharness_platform::env;
 use rand_pcg::rand_core::Rng as _;
 
 /// Changes whenever the files would; it is a part of the folder's name.
@@ -21,15 +20,9 @@ const PHOTOGRAPHS: [&[u8]; 3] = [
     include_bytes!("../photographs/rocket.png"),
 ];
 
-/// The folder for files that outlive a run: the user's own cache folder, else the system's for temporary files.
+/// The folder for the files that are made.
 pub(crate) fn cache_folder() -> PathBuf {
-    let set = |name| env::var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("PERFHARNESS_CACHE")
-        .or_else(|| set("XDG_CACHE_HOME"))
-        .or_else(|| set("LOCALAPPDATA"))
-        .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir);
-    base.join("perfharness").join(format!("mc-passes-images-{VERSION}"))
+    perfharness_platform::cache_folder().join(format!("mc-passes-images-{VERSION}"))
 }
 
 /// Digests of the first so many files together, for the numbers of images that cases have.

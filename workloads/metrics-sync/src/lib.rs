@@ -17,7 +17,7 @@ mod slow;
 mod tests;
 mod training;
 
-use perfharness_contract::{Case, Effort, MetricDef, Role, VariantDef, Workload, WorkloadBuilder};
+use perfharness_contract::{Case, Effort, Floor, MetricDef, Role, VariantDef, Workload, WorkloadBuilder};
 use perfharness_gpu::gpu_meter;
 
 use delivery::{Loop, Params, VALUES, memory_bytes};
@@ -36,7 +36,16 @@ const S50: &str = "s50";
 
 /// The workload `metrics-sync`.
 pub fn workload() -> Workload {
-    let case = |id, steps| Case::new(id, Params { steps }).items(steps, "steps");
+    let case = |id, steps| {
+        // Three scalars of each step in one read at every fiftieth, and steps that depend on each other.
+        let floor = Floor {
+            download_bytes: 12.0 * steps as f64,
+            syncs: steps as f64 / 50.0,
+            dispatches: steps as f64,
+            ..Floor::default()
+        };
+        Case::new(id, Params { steps }).items(steps, "steps").floor(floor)
+    };
     let cases = vec![
         case(S50, 50),
         case("s500", 500).efforts(&[Effort::Standard, Effort::Thorough]),

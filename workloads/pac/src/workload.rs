@@ -67,7 +67,8 @@ pub fn workload() -> Workload {
         .source("004", "Immediate Actions Required")
         .cases(cases().into_iter().map(|(id, params, efforts)| {
             let pairs = params.pairs();
-            Case::new(&id, params).items(pairs, "pairs").efforts(efforts)
+            let floor = params.floor();
+            Case::new(&id, params).items(pairs, "pairs").efforts(efforts).floor(floor)
         }))
         .meter(gpu_meter())
         .metrics(measured::metrics())

@@ -47,7 +47,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         catalog: catalog.clone(),
         identical: false,
     };
-    let subject = Subject { request, plan, catalog, source, machine, base: Some(base) };
+    let subject = Subject { request, plan, catalog, source, machine, ceilings: None, base: Some(base) };
     let mut session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
     let mut ended = session.measure();
     if ended == Ended::Complete {

@@ -8,7 +8,7 @@ use perfharness_contract::{Effort, OutcomeKind};
 
 use super::asked::{check_settings, place_paths, request};
 use super::pages::Pages;
-use super::session::{Place, Session, Subject, default_path, machine};
+use super::session::{Place, Session, Subject, ceilings, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
 use crate::config::Config;
@@ -57,7 +57,8 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     }
     let machine = machine(&request.device, config, terminal);
     let place = Place { path: &path, lock, replayed };
-    let subject = Subject { request, plan, catalog, source, machine, base: None };
+    let ceilings = ceilings(&plan, &catalog, &machine, terminal);
+    let subject = Subject { request, plan, catalog, source, machine, ceilings, base: None };
     let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
     let ended = session.measure();
     let record = session.finish(ended)?;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use perfharness_contract::{Digest, MetricDef};
 
 use super::Terminal;
+use crate::ceiling::Ceilings;
 use crate::config::Config;
 use crate::exit::CommandError;
 use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
@@ -52,6 +53,8 @@ pub(super) struct Subject {
     pub(super) source: SourceState,
     /// The machine.
     pub(super) machine: Machine,
+    /// What the machine can do at most.
+    pub(super) ceilings: Option<Ceilings>,
     /// What it is measured against.
     pub(super) base: Option<BaseFacts>,
 }
@@ -173,8 +176,9 @@ impl<'t> Session<'t> {
     }
 
     fn facts(&self, ended: Ended, samples: Option<SamplesRef>) -> RunFacts {
-        let Subject { plan, source, machine, base, .. } = &self.subject;
+        let Subject { plan, source, machine, ceilings, base, .. } = &self.subject;
         RunFacts {
+            ceilings: ceilings.clone(),
             run: info(&self.header, plan, ended),
             source: source.clone(),
             machine: machine.clone(),
@@ -238,6 +242,31 @@ pub(super) fn machine(device: &str, config: &Config, terminal: &Terminal) -> Mac
         fault
     });
     Machine::read(config.machine.class.as_deref(), gpu.as_ref().map(Option::as_ref))
+}
+
+/// What the machine can do at most, where a case of the plan says what it cannot do without. A figure less is no reason not
+/// to measure.
+pub(super) fn ceilings(
+    plan: &Plan,
+    catalog: &Catalog,
+    machine: &Machine,
+    terminal: &Terminal,
+) -> Option<Ceilings> {
+    let has_floor = |case: &CasePlan| {
+        let definition = catalog.definition(case.workload.as_str());
+        definition.is_some_and(|d| d.cases.iter().any(|c| c.id == case.case && c.floor.is_some()))
+    };
+    if !plan.cases.iter().any(has_floor) {
+        return None;
+    }
+    let tell = || terminal.hint("finding out what this machine can do at most; that is kept for a week");
+    match crate::ceiling::ceilings(&machine.class, &plan.device, tell) {
+        Ok(ceilings) => Some(ceilings),
+        Err(error) => {
+            terminal.hint(&format!("the process that measures what this machine can do at most {error}"));
+            None
+        }
+    }
 }
 
 /// Refuses to put a record in the place of something else, before anything is measured for it.

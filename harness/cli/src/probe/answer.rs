@@ -8,6 +8,7 @@ use perfharness_platform::{exit_at_once, take_stdout};
 
 use super::nvidia;
 use crate::args::Question;
+use crate::ceiling::measure;
 
 /// Ends this process, whatever a driver does with it, once nobody holds the other end of its standard input: a hanging
 /// one must not outlive the program that asked and was stopped.
@@ -30,6 +31,7 @@ pub fn answer(question: Question) -> std::io::Result<()> {
         Question::Adapters => serde_json::to_string(&list_adapters()),
         Question::Adapter { at } => serde_json::to_string(&probe_adapter(at)),
         Question::Nvidia => serde_json::to_string(&nvidia::read()),
+        Question::Ceilings { device } => serde_json::to_string(&measure(&device)),
     }?;
     line.push('\n');
     out.write_all(line.as_bytes())

@@ -5,11 +5,13 @@
 
 mod adapters;
 mod answer;
+mod ceilings;
 mod child;
 mod nvidia;
 
 pub use adapters::{Tried, executes_nothing, listed_adapter, probed_adapters};
 pub use answer::answer;
+pub use ceilings::measured_ceilings;
 pub use child::{ProbeError, ask};
 pub use nvidia::{Nvidia, NvidiaDevice, NvidiaProcess, nvidia};
 

@@ -14,6 +14,7 @@ use super::types::{
     WarmUpRecord, WorkerRecord,
 };
 use super::{Environment, Machine, SourceState, environment};
+use crate::ceiling::Ceilings;
 use crate::compare::judge_claims;
 use crate::measure::{
     CaseEnd, CaseState, CheckStage, LaunchTiming, Outcome, RunState, SampleEvent, SideState,
@@ -29,6 +30,8 @@ pub struct RunFacts {
     pub source: SourceState,
     /// The machine.
     pub machine: Machine,
+    /// What the machine can do at most.
+    pub ceilings: Option<Ceilings>,
     /// What it was measured against.
     pub base: Option<BaseFacts>,
     /// The raw samples, once written.
@@ -144,6 +147,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         comparisons: first.variants,
         claims,
         base,
+        ceilings: facts.ceilings,
         confirmation: confirmation.fresh(),
         planted: planted.fresh(),
         samples: facts.samples,

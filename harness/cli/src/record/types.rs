@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Environment, Machine, SourceState};
+use crate::ceiling::Ceilings;
 use crate::measure::{CaseEnd, Outcome, Pairing, WorkerCommand};
 use crate::plan::Design;
 
@@ -50,6 +51,9 @@ pub struct RunRecord {
     /// The code that this was measured against in the same rounds, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<BaseRecord>,
+    /// What the machine can do at most, where a case says what it cannot do without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceilings: Option<Ceilings>,
     /// What was measured anew to confirm what the first launches flagged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<FreshRecord>,

@@ -5,6 +5,8 @@
 mod support;
 
 #[cfg(test)]
+mod ceilings;
+#[cfg(test)]
 mod counts;
 #[cfg(test)]
 mod failures;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use perfharness_contract::{Digest, input_rng};
+use perfharness_contract::{Digest, Floor, input_rng};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 use serde::Serialize;
@@ -49,6 +49,18 @@ impl Params {
             amplitude: Band::adjoining(60.0, 160.0, self.bands),
             bins: 18,
             normalisation: Normalisation::Textbook,
+        }
+    }
+
+    /// Phases and amplitudes of all bands are made and read once, and each pair adds up the samples of its channel.
+    pub(crate) fn floor(&self) -> Floor {
+        let samples = (self.channels * self.seconds) as f64 * SF_HZ;
+        let bands = self.bands as f64;
+        Floor {
+            device_bytes: 2.0 * bands * samples * 4.0 * 2.0,
+            operations: bands * bands * samples,
+            download_bytes: 8.0 * self.pairs() as f64,
+            ..Floor::default()
         }
     }
 

@@ -98,7 +98,7 @@ pub(super) fn gate(
     };
     let Rules { policy, baseline, remarks } = rules;
     let judged = Judged { baseline, policy, remarks, command };
-    let subject = Subject { request, plan, catalog, source, machine, base: Some(base) };
+    let subject = Subject { request, plan, catalog, source, machine, ceilings: None, base: Some(base) };
     let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
     measure_and_judge(session, &judged, &path, opts, terminal)
 }

@@ -206,7 +206,7 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
     facts
 }
 
-fn minute(instant: &str) -> String {
+pub(super) fn minute(instant: &str) -> String {
     match instant.parse::<Timestamp>() {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         Err(_) => instant.to_owned(),

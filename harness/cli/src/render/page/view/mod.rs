@@ -10,6 +10,7 @@ mod workload;
 
 use std::collections::BTreeSet;
 
+use perfharness_contract::Reading;
 use serde::Serialize;
 
 pub use claims::{ClaimCase, ClaimGroup};
@@ -19,10 +20,12 @@ pub use history::{HistoryView, IndexView, MachineHistory, RunRow, Trend, TrendPo
 pub use plots::{PlotRow, SamplePlot, ScalingLine, ScalingPlot, Share, SharePlot, ShareRow};
 pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 
+use crate::ceiling::{Ceiling, Ceilings};
 use crate::compare::GateReport;
 use crate::history::Summary;
 use crate::record::RunRecord;
 use crate::record::samples::Samples;
+use crate::render::units;
 
 /// What a page is made of.
 #[derive(Clone, Copy)]
@@ -50,6 +53,8 @@ pub struct Page {
     pub claims: Vec<ClaimGroup>,
     /// How often each status was reached.
     pub claim_tally: Vec<Count>,
+    /// What the machine can do at most.
+    pub ceilings: Option<CeilingsView>,
     /// The workloads.
     pub workloads: Vec<WorkloadView>,
     /// Against accepted figures or a base.
@@ -159,11 +164,32 @@ pub fn page(material: &Material<'_>) -> Page {
         head: head::head(material),
         claim_tally: claims::tally(record),
         claims,
+        ceilings: record.ceilings.as_ref().map(ceilings),
         workloads,
         comparisons,
         history: history::of_page(material),
         verdicts,
     }
+}
+
+/// What the machine can do at most, for a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CeilingsView {
+    /// When it was found out.
+    pub measured: String,
+    /// Name, and figure or why there is none.
+    pub rows: Vec<(String, String)>,
+}
+
+fn ceilings(of: &Ceilings) -> CeilingsView {
+    let row = |(name, ceiling): (&String, &Ceiling)| {
+        let text = match &ceiling.value {
+            Reading::Value(value) => units::value(&ceiling.unit, value.0),
+            Reading::Absent { absent } => format!("not measured: {absent}"),
+        };
+        (name.clone(), text)
+    };
+    CeilingsView { measured: head::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
 }
 
 /// A name for a place in a page, made of characters that need no escaping anywhere. Names that lose something get a

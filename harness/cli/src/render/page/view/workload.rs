@@ -49,6 +49,8 @@ pub struct CaseView {
     pub variants: Vec<VariantRow>,
     /// Whether any of them tells how busy the GPU was.
     pub has_gpu: bool,
+    /// Whether the case says what it cannot do without, on a machine whose ceilings are known.
+    pub has_floor: bool,
     /// What its slow variant wastes.
     pub waste: Option<String>,
     /// The samples.
@@ -94,6 +96,8 @@ pub struct VariantRow {
     pub peak: Figure,
     /// The largest error against the reference, and what is right.
     pub error: Figure,
+    /// The share of its time that nobody could save on this machine, and which ceiling binds.
+    pub floor: Figure,
 }
 
 /// A metric over the variants of a case.
@@ -169,6 +173,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         name,
         parameters: case_parameters(workload, case),
         measured: measured_how(record, case),
+        has_floor: variants.iter().any(|variant| variant.floor.value.is_some()),
         has_gpu: variants.iter().any(|variant| variant.utilization.value.is_some()),
         variants,
         waste: benchmarks.iter().find_map(|b| waste(record, b)),
@@ -215,6 +220,7 @@ fn variant(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkReco
         utilization: figure(metric(gpu::GPU_BUSY_SHARE)),
         peak: peak(benchmark),
         error: error(benchmark),
+        floor: floor(record, workload, benchmark),
     }
 }
 
@@ -293,6 +299,19 @@ fn error(benchmark: &BenchmarkRecord) -> Figure {
         None => scientific(error.0),
     };
     Figure::new(text, error.0)
+}
+
+/// How much of the time is due to what no implementation can do without.
+fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
+    let share = || {
+        let case = workload.cases.iter().find(|case| case.id == benchmark.id.case)?;
+        let on_gpu = benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|m| m.value.value().is_some());
+        let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, on_gpu)?;
+        let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
+        let share = bound.ns / wall;
+        Some(Figure::new(format!("{} ({})", units::percent(share), bound.term), share))
+    };
+    share().unwrap_or_else(Figure::none)
 }
 
 /// Errors span many magnitudes.

@@ -1,0 +1,193 @@
+//! What a device can do at most: bandwidths, arithmetic and latencies, measured by the plainest commands there are.
+//!
+//! Each figure is the best of several tries, because a ceiling is what nobody gets above: whatever disturbs a try makes it
+//! smaller. Times are those of the host around a submit and a wait, over so many repetitions that the wait itself hardly
+//! counts.
+
+use std::time::Duration;
+
+use perfharness_platform::clock;
+use serde::{Deserialize, Serialize};
+
+use crate::{Gpu, GpuError};
+
+/// Tries of each figure.
+const TRIES: usize = 5;
+
+/// A try repeats its commands until they take this long, so that one wait is a small part.
+const TRY: Duration = Duration::from_millis(40);
+
+/// Bytes that are copied at once: more than caches hold, and less than any binding allows.
+const COPIED: u64 = 64 << 20;
+
+/// Invocations of the kernel that computes.
+const INVOCATIONS: u64 = 1 << 16;
+
+/// Steps of a chain of multiplications and additions, four chains in each invocation.
+const STEPS: u32 = 256;
+
+/// Operations of one invocation: four chains of steps, on vectors of four, with a multiplication and an addition each.
+const OPERATIONS: f64 = STEPS as f64 * 4.0 * 4.0 * 2.0;
+
+/// What a device can do at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCeilings {
+    /// Bytes in a second that a copy within device memory reads and writes together.
+    pub copy: f64,
+    /// Bytes in a second from the host to the device.
+    pub upload: f64,
+    /// Bytes in a second from the device to the host.
+    pub download: f64,
+    /// Operations in a second in single precision.
+    pub operations: f64,
+    /// Operations in a second in half precision; absent where shaders have none.
+    pub half_operations: Option<f64>,
+    /// Time in ns of a copy of four bytes to the host that is waited for.
+    pub sync_ns: f64,
+    /// Time in ns of a dispatch of nothing, one of many in a submit.
+    pub dispatch_ns: f64,
+}
+
+impl DeviceCeilings {
+    /// Measures a device; takes some two seconds.
+    ///
+    /// # Errors
+    /// Where the device refuses a command that every device has.
+    pub fn measure(gpu: &Gpu) -> Result<Self, GpuError> {
+        Ok(Self {
+            copy: copy(gpu)?,
+            upload: upload(gpu)?,
+            download: download(gpu)?,
+            operations: operations(gpu, "f32")?,
+            half_operations: match gpu.require(wgpu::Features::SHADER_F16) {
+                Ok(()) => Some(operations(gpu, "f16")?),
+                Err(_) => None,
+            },
+            sync_ns: sync(gpu)?,
+            dispatch_ns: dispatch(gpu)?,
+        })
+    }
+}
+
+/// The shortest time in ns that one repetition takes, over tries of as many as fill their time.
+fn shortest(mut repeat: impl FnMut(u64) -> Result<(), GpuError>) -> Result<f64, GpuError> {
+    // Touches buffers and compiles what is compiled late.
+    repeat(1)?;
+    let mut time = |repetitions: u64| -> Result<f64, GpuError> {
+        let start = clock::now();
+        repeat(repetitions)?;
+        Ok(start.elapsed().as_nanos() as f64)
+    };
+    let mut repetitions = 1;
+    while time(repetitions)? < TRY.as_nanos() as f64 && repetitions < 1 << 16 {
+        repetitions *= 2;
+    }
+    let mut best = f64::INFINITY;
+    for _ in 0..TRIES {
+        best = best.min(time(repetitions)? / repetitions as f64);
+    }
+    Ok(best)
+}
+
+fn copy(gpu: &Gpu) -> Result<f64, GpuError> {
+    let (from, to) = (gpu.buffer("from", COPIED)?, gpu.buffer("to", COPIED)?);
+    let ns = shortest(|repetitions| {
+        let mut commands = gpu.commands("copy");
+        for _ in 0..repetitions {
+            commands.copy(&from, &to);
+        }
+        commands.submit()?;
+        gpu.fence()
+    })?;
+    Ok(2.0 * COPIED as f64 / ns * 1e9)
+}
+
+fn upload(gpu: &Gpu) -> Result<f64, GpuError> {
+    let to = gpu.buffer("to", COPIED)?;
+    let data = vec![1u8; COPIED as usize];
+    let mut staging = gpu.staging("up", COPIED, 1)?;
+    let ns = shortest(|repetitions| {
+        for _ in 0..repetitions {
+            gpu.commands("upload").upload_through(&mut staging, &to, &data).submit()?;
+        }
+        gpu.fence()
+    })?;
+    Ok(COPIED as f64 / ns * 1e9)
+}
+
+fn download(gpu: &Gpu) -> Result<f64, GpuError> {
+    let from = gpu.buffer("from", COPIED)?;
+    let mut readback = gpu.readback::<u8>("down", COPIED)?;
+    let mut data = vec![0u8; COPIED as usize];
+    let ns = shortest(|repetitions| {
+        for _ in 0..repetitions {
+            gpu.commands("download").download(&from, &mut readback).submit()?;
+            readback.wait_into(&mut data)?;
+        }
+        Ok(())
+    })?;
+    Ok(COPIED as f64 / ns * 1e9)
+}
+
+fn operations(gpu: &Gpu, scalar: &str) -> Result<f64, GpuError> {
+    let enable = if scalar == "f16" { "enable f16;" } else { "" };
+    // Four chains that hardly wait for each other, and a result that depends on all of them and on a value that no compiler
+    // knows. They stay small, because infinities may take another path.
+    let source = format!(
+        "{enable}
+        @group(0) @binding(0) var<storage, read_write> results: array<f32>;
+        @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {{
+            let start = {scalar}(results[id.x] * 1e-30);
+            let factor = vec4<{scalar}>(start, start + 0.5, start + 0.25, start + 0.125);
+            var a = factor; var b = factor.yzwx; var c = factor.zwxy; var d = factor.wxyz;
+            for (var step = 0u; step < {STEPS}u; step++) {{
+                a = a * factor + b; b = b * factor + c; c = c * factor + d; d = d * factor + a;
+            }}
+            let sum = a + b + c + d;
+            results[id.x] = f32(sum.x + sum.y + sum.z + sum.w);
+        }}"
+    );
+    let results = gpu.buffer_for::<f32>("results", INVOCATIONS)?;
+    gpu.commands("clear").clear(&results).submit()?;
+    let pipeline = gpu.pipeline("operations", &source, "main")?;
+    let bound = pipeline.bind([("results", &results)])?;
+    let groups = [(INVOCATIONS / 64) as u32, 1, 1];
+    let ns = shortest(|repetitions| {
+        let mut commands = gpu.commands("operations");
+        for _ in 0..repetitions {
+            commands.dispatch(&bound, groups);
+        }
+        commands.submit()?;
+        gpu.fence()
+    })?;
+    Ok(OPERATIONS * INVOCATIONS as f64 / ns * 1e9)
+}
+
+fn sync(gpu: &Gpu) -> Result<f64, GpuError> {
+    let from = gpu.buffer_for::<f32>("from", 1)?;
+    let mut readback = gpu.readback::<f32>("down", 1)?;
+    let mut value = [0.0f32];
+    shortest(|repetitions| {
+        for _ in 0..repetitions {
+            gpu.commands("sync").download(&from, &mut readback).submit()?;
+            readback.wait_into(&mut value)?;
+        }
+        Ok(())
+    })
+}
+
+fn dispatch(gpu: &Gpu) -> Result<f64, GpuError> {
+    const SOURCE: &str = "
+        @group(0) @binding(0) var<storage, read_write> value: array<u32>;
+        @compute @workgroup_size(1) fn main() { if value[0] == 1u { value[0] = 2u; } }";
+    let value = gpu.buffer_for::<u32>("value", 1)?;
+    let bound = gpu.pipeline("nothing", SOURCE, "main")?.bind([("value", &value)])?;
+    shortest(|repetitions| {
+        let mut commands = gpu.commands("dispatch");
+        for _ in 0..repetitions {
+            commands.dispatch(&bound, [1, 1, 1]);
+        }
+        commands.submit()?;
+        gpu.fence()
+    })
+}
