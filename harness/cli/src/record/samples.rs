@@ -20,7 +20,7 @@ use perfharness_contract::{BenchmarkId, Digest, standard};
 use super::SamplesRef;
 use crate::measure::{Flag, RunState, SampleEvent};
 use crate::plain_text::plain;
-use crate::plan::Plan;
+use crate::plan::{Origin, Plan};
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +44,7 @@ message samples {
     optional int64 start;
     required binary flags (UTF8);
     required boolean dropped;
+    required binary origin (UTF8);
 }";
 
 /// One row: a reading of a sample.
@@ -82,6 +83,8 @@ pub struct Row<'a> {
     pub flags: Cow<'a, str>,
     /// Whether its block does not count.
     pub dropped: bool,
+    /// The build that it comes from.
+    pub origin: Origin,
 }
 
 /// Encodes all samples; returns the file's content and its rows.
@@ -98,7 +101,8 @@ fn rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
         let mut add = |sample: &'a SampleEvent, dropped: bool| {
-            let Some(side) = case_plan.sides.get(sample.side).map(|s| &s.benchmark) else { return };
+            let Some(side) = case_plan.sides.get(sample.side) else { return };
+            let (side, origin) = (&side.benchmark, side.origin);
             let flags = sample.flags.iter().map(flag_word).collect::<Vec<_>>().join(",");
             let mut row = |metric: &'a str, value| {
                 rows.push(Row {
@@ -118,6 +122,7 @@ fn rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<Row<'a>> {
                     start: sample.start_ns,
                     flags: Cow::Owned(flags.clone()),
                     dropped,
+                    origin,
                 });
             };
             if sample.mode == Mode::Timed {
@@ -183,6 +188,8 @@ fn write(rows: &[Row<'_>]) -> Result<Vec<u8>, ParquetError> {
 
 /// Position of the column `start`.
 const START: usize = 13;
+/// Position of the column `origin`.
+const ORIGIN: usize = 16;
 
 fn text_column<'r>(column: usize, row: &'r Row<'_>) -> &'r str {
     match column {
@@ -191,7 +198,16 @@ fn text_column<'r>(column: usize, row: &'r Row<'_>) -> &'r str {
         2 => row.variant,
         9 => mode_word(row.mode),
         10 => row.metric,
+        ORIGIN => origin_word(row.origin),
         _ => &row.flags,
+    }
+}
+
+/// The word for the build that a side comes from, as the column `origin` has it.
+pub fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Head => "head",
+        Origin::Base => "base",
     }
 }
 
@@ -305,6 +321,7 @@ pub fn read(content: &[u8]) -> Result<Samples, SamplesError> {
         start: file.starts()?,
         flags: file.texts("flags", &mut texts)?,
         dropped: file.column::<BoolType, _>("dropped", |dropped| Ok(*dropped))?,
+        origin: file.origins()?,
         texts: texts.all,
     })
 }
@@ -329,6 +346,8 @@ pub struct Samples {
     start: Vec<Option<u64>>,
     flags: Vec<Text>,
     dropped: Vec<bool>,
+    /// Empty where the file is of a version that did not say.
+    origin: Vec<Origin>,
 }
 
 impl Samples {
@@ -390,6 +409,7 @@ impl Samples {
             start: self.start[at],
             flags: Cow::Borrowed(self.text(self.flags[at])),
             dropped: self.dropped[at],
+            origin: self.origin.get(at).copied().unwrap_or_default(),
         }
     }
 
@@ -466,6 +486,21 @@ impl File {
                 format!("has the mode `{}`, which this perfharness does not know", plain(word))
             })
         })
+    }
+
+    /// The builds; none where the file is of a version that did not say.
+    fn origins(&self) -> Result<Vec<Origin>, SamplesError> {
+        let read = self.column::<ByteArrayType, _>("origin", |value| {
+            let word = utf8(value)?;
+            let known = [Origin::Head, Origin::Base].into_iter().find(|origin| origin_word(*origin) == word);
+            known.ok_or_else(|| {
+                format!("has the build `{}`, which this perfharness does not know", plain(word))
+            })
+        });
+        match read {
+            Err(SamplesError::Missing(_)) => Ok(Vec::new()),
+            other => other,
+        }
     }
 
     /// The one column that need not have a value in each row.

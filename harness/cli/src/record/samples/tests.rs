@@ -33,6 +33,7 @@ fn row() -> Row<'static> {
         start: Some(9),
         flags: Cow::Borrowed("waited:0.50"),
         dropped: false,
+        origin: Origin::Head,
     }
 }
 
@@ -61,6 +62,7 @@ fn rows_are_read_as_they_were_written(#[case] count: usize) {
         start: (!at.is_multiple_of(3)).then_some(at as u64),
         mode: [Mode::Timed, Mode::Metered, Mode::Profiled][at % 3],
         dropped: at.is_multiple_of(7),
+        origin: [Origin::Head, Origin::Base][at % 2],
         ..row()
     };
     let rows: Vec<Row<'_>> = (0..count).map(varied).collect();
@@ -101,6 +103,7 @@ proptest! {
             start: *start,
             flags: Cow::Borrowed(&texts[4]),
             dropped: *dropped,
+            origin: if *dropped { Origin::Base } else { Origin::Head },
         });
         let rows: Vec<Row<'_>> = row.collect();
         let found = Samples::of(&rows);
@@ -327,9 +330,10 @@ fn columns_may_be_added_and_moved() {
     assert!(read(&writer.into_inner().unwrap()).unwrap().is_empty());
 }
 
-/// A file of one row, with these values in all columns of their type.
+/// A file of one row, with these values in all columns of their type, as versions without builds wrote it.
 fn of_values(text: &[u8], int: i32, long: i64) -> Vec<u8> {
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema(SCHEMA), Arc::default()).unwrap();
+    let older = schema(&SCHEMA.replace("required binary origin (UTF8);", ""));
+    let mut writer = SerializedFileWriter::new(Vec::new(), older, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     while let Some(mut column) = group.next_column().unwrap() {
         let written = match column.untyped() {
@@ -365,7 +369,10 @@ fn values_that_no_run_writes_are_refused(
     #[case] told: &str,
 ) {
     match read(&of_values(text, int, long)) {
-        Ok(samples) => assert!(told.is_empty() && samples.len() == 1),
+        Ok(samples) => {
+            assert!(told.is_empty() && samples.len() == 1);
+            assert_eq!(samples.rows().next().unwrap().origin, Origin::Head);
+        }
         Err(error) => assert!(!told.is_empty() && error.to_string().contains(told), "{error}"),
     }
 }

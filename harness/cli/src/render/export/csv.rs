@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::{ExportError, definition};
 use crate::record::RunRecord;
-use crate::record::samples::{Row, Samples, mode_word};
+use crate::record::samples::{Row, Samples, mode_word, origin_word};
 
 /// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "workload",
     "case",
     "variant",
@@ -29,6 +29,7 @@ const COLUMNS: [&str; 17] = [
     "start",
     "flags",
     "dropped",
+    "origin",
 ];
 
 /// One line, in the order of the columns. A number that is not finite is `NaN`, `inf` or `-inf`.
@@ -51,6 +52,7 @@ struct Line<'a> {
     start: Option<u64>,
     flags: Cow<'a, str>,
     dropped: bool,
+    origin: &'static str,
 }
 
 pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, ExportError> {
@@ -90,6 +92,7 @@ fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
         start: row.start,
         flags: inert(&row.flags),
         dropped: row.dropped,
+        origin: origin_word(row.origin),
     }
 }
 

@@ -7,6 +7,7 @@ use perfharness_contract::standard;
 use perfharness_verdict::Interval;
 use serde_json::{Value, json};
 
+use crate::plan::Origin;
 use crate::record::RunRecord;
 use crate::record::samples::{Row, Samples};
 
@@ -154,6 +155,7 @@ pub(super) fn row() -> Row<'static> {
         start: Some(4_000_000_000),
         flags: Cow::Borrowed(""),
         dropped: false,
+        origin: Origin::Head,
     }
 }
 

@@ -55,7 +55,7 @@ fn csv_has_a_line_for_each_reading_and_no_formula() {
 fn csv_of_no_samples_is_its_head() {
     let text = export(&empty(), Some(&Samples::default()), ExportFormat::Csv).unwrap();
     assert!(
-        text.starts_with("workload,case,variant,launch,") && text.ends_with(",flags,dropped\n"),
+        text.starts_with("workload,case,variant,launch,") && text.ends_with(",flags,dropped,origin\n"),
         "{text}"
     );
     assert_eq!(text.lines().count(), 1);

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Material;
 use super::workload::hue;
+use crate::plan::{Origin, Stage};
 use crate::record::samples::Samples;
 use crate::record::{BenchmarkRecord, RunRecord};
 use crate::render::units;
@@ -112,8 +113,7 @@ pub(super) fn sample_plot(material: &Material<'_>, measured: &[&BenchmarkRecord]
     let mut from_samples = true;
     for benchmark in measured {
         let Some(wall) = benchmark.metrics.get(standard::WALL_TIME) else { continue };
-        // Samples of a base have the same ids as those that are held against it.
-        let samples = material.samples.ok().filter(|_| material.record.base.is_none());
+        let samples = material.samples.ok();
         let sampled = samples.map(|samples| timed(samples, &benchmark.id)).filter(|p| !p.is_empty());
         from_samples &= sampled.is_some();
         let points = sampled.unwrap_or_else(|| {
@@ -161,7 +161,9 @@ fn material_case(measured: &[&BenchmarkRecord]) -> String {
 fn timed(samples: &Samples, id: &BenchmarkId) -> Vec<(usize, f64)> {
     let rows: Vec<(u32, f64)> = samples
         .select(id, standard::WALL_TIME)
-        .filter(|row| row.mode == Mode::Timed && !row.dropped)
+        // Those of a base have the same ids, and launches of later stages are numbered apart.
+        .filter(|row| row.mode == Mode::Timed && !row.dropped && row.origin == Origin::Head)
+        .filter(|row| row.launch < Stage::Confirmation.first_launch())
         .map(|row| (row.launch, row.value))
         .collect();
     let mut numbers: BTreeMap<u32, usize> = rows.iter().map(|(launch, _)| (*launch, 0)).collect();
