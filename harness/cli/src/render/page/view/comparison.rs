@@ -6,7 +6,6 @@ use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 use serde::Serialize;
 
-use super::head::first_upper;
 use super::{Badge, Figure, Tone, anchor};
 use crate::compare::{GateReport, Row};
 use crate::render::gate::words;
@@ -87,7 +86,7 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
     // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();
     Comparisons {
-        held_against: first_upper(&words::held_against(gate)),
+        held_against: words::held_against(gate),
         tally: words::tally(gate.tally()),
         reach: reach(&rows, open),
         rows,

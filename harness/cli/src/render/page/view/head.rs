@@ -103,8 +103,8 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
             | GateOutcome::HarnessFailed
             | GateOutcome::Usage => Badge::new("✖", words::outcome(gate.outcome), Tone::Bad),
         };
-        let held = first_upper(&words::held_against(gate));
-        let sentence = format!("{}. {held}: {}.", first_upper(&of_run), words::tally(gate.tally()));
+        let (held, tally) = (words::held_against(gate), words::tally(gate.tally()));
+        let sentence = format!("{}. Judged {held}: {tally}.", first_upper(&of_run));
         return (badge, sentence);
     }
     let badge = match (all, failed, record.run.ended) {
@@ -117,7 +117,7 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
 }
 
 /// The beginning of a sentence.
-pub(super) fn first_upper(text: &str) -> String {
+fn first_upper(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
