@@ -95,6 +95,22 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, Baseli
     }
 }
 
+/// Reads every baseline of a folder; one that is not there has none. A damaged one is an error even if another would do.
+///
+/// # Errors
+/// When the folder cannot be listed, or a file not be read, is damaged, or has a format of another version.
+pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(BaselineError::Read { path: folder.into(), source }),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
 /// Reads a baseline.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Baseline;
+use crate::record::Machine;
 
 /// What machines have in common, and how much it weighs: what decides about counts weighs most.
 const FACTS: [(&str, u32); 5] =
@@ -19,6 +20,12 @@ pub fn nearest<'a>(
     };
     let latest = |baseline: &Baseline| baseline.acceptances.last().map(|acceptance| acceptance.when.clone());
     baselines.into_iter().max_by_key(|baseline| (in_common(baseline), latest(baseline)))
+}
+
+/// The baseline of a machine's class, else the nearest.
+pub fn of_machine<'a>(baselines: &'a [Baseline], machine: &Machine) -> Option<&'a Baseline> {
+    let own = baselines.iter().find(|baseline| baseline.class == machine.class);
+    own.or_else(|| nearest(baselines, &machine.facts))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use perfharness_contract::Effort;
 
 use super::Terminal;
-use super::gate::{all_in, baselines_at, place};
+use super::gate::{baselines_at, place};
 use crate::args::{AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, MeasureOpts};
 use crate::baseline::accept::{AcceptError, Terms, accept};
 use crate::baseline::{Baseline, difference, file};
@@ -131,7 +131,7 @@ fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>)
 
 fn some_of(folder: &Path, classes: &[String]) -> Result<Vec<Baseline>, CommandError> {
     if classes.is_empty() {
-        let all = all_in(folder)?;
+        let all = file::read_all(folder)?;
         return if all.is_empty() { Err(nothing(folder)) } else { Ok(all) };
     }
     let named = |class: &String| {
@@ -169,7 +169,7 @@ fn check(opts: &BaselineFileOpts, terminal: &Terminal) -> CommandResult {
 fn diff(opts: &BaselineDiffOpts, terminal: &Terminal) -> CommandResult {
     let repository = Repository::find()?;
     let before = baselines_at(&repository, &opts.base, &opts.folder.baselines)?;
-    let after = all_in(&opts.folder.baselines)?;
+    let after = file::read_all(&opts.folder.baselines)?;
     let classes: std::collections::BTreeSet<&str> =
         before.iter().chain(&after).map(|baseline| baseline.class.as_str()).collect();
     for class in classes {

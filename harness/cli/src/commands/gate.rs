@@ -18,8 +18,10 @@ use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, workers};
 use crate::args::GateOpts;
+use crate::baseline::Baseline;
 use crate::baseline::accept::{conditions_of, difference};
-use crate::baseline::{Baseline, file, nearest};
+use crate::baseline::file::read_all;
+use crate::baseline::nearest::of_machine;
 use crate::compare::{GatePolicy, Terms, flagged, judge};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -159,7 +161,7 @@ fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Termin
     let record = record_file::read(path)?;
     // What was measured against a base needs no accepted figures.
     let baseline = match &record.base {
-        Some(_) => of_class(&all_in(&opts.folder.baselines)?, &record.machine),
+        Some(_) => of_machine(&read_all(&opts.folder.baselines)?, &record.machine).cloned(),
         None => Some(stored(&opts.folder.baselines, &record.machine)?),
     };
     comparable(&record, baseline.as_ref())?;
@@ -173,33 +175,14 @@ fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Termin
     finish(&judge(&record, &terms), &opts.show, None, terminal)
 }
 
-/// The baseline of a machine's class among these, else the nearest.
-pub(super) fn of_class(all: &[Baseline], machine: &Machine) -> Option<Baseline> {
-    let own = all.iter().find(|baseline| baseline.class == machine.class);
-    own.or_else(|| nearest::nearest(all, &machine.facts)).cloned()
-}
-
 /// The accepted figures of a machine class, or the nearest ones.
 fn stored(folder: &Path, machine: &Machine) -> Result<Baseline, CommandError> {
-    of_class(&all_in(folder)?, machine).ok_or_else(|| {
+    of_machine(&read_all(folder)?, machine).cloned().ok_or_else(|| {
         CommandError::Usage(format!(
             "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
             folder.display()
         ))
     })
-}
-
-/// Every baseline of a folder; a damaged one is an error even if another would do.
-pub(super) fn all_in(folder: &Path) -> Result<Vec<Baseline>, CommandError> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(file::BaselineError::Read { path: folder.into(), source }.into()),
-    };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
-    paths.sort();
-    paths.iter().map(|path| file::read(path).map_err(CommandError::from)).collect()
 }
 
 /// Refuses figures that mean different things.

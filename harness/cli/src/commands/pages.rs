@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::Terminal;
-use super::gate::{all_in, of_class};
 use crate::baseline::Baseline;
 use crate::baseline::accept::{conditions_of, difference};
+use crate::baseline::file::read_all;
+use crate::baseline::nearest::of_machine;
 use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::exit::CommandError;
 use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
@@ -32,7 +33,7 @@ pub(super) struct Made {
 impl<'a> Pages<'a> {
     /// Reads the accepted figures of a folder. A page can do without them, so that a damaged file is a remark.
     pub(super) fn new(baselines: &Path, policy: &'a GatePolicy) -> Self {
-        let (baselines, remarks) = match all_in(baselines) {
+        let (baselines, remarks) = match read_all(baselines) {
             Ok(all) => (all, Vec::new()),
             Err(error) => (Vec::new(), vec![error.to_string()]),
         };
@@ -75,11 +76,11 @@ impl<'a> Pages<'a> {
 
     /// The record against the accepted figures of its machine class, where there are some that mean the same.
     fn judged(&self, record: &RunRecord, remarks: &mut Vec<String>) -> Option<GateReport> {
-        let baseline = of_class(&self.baselines, &record.machine);
+        let baseline = of_machine(&self.baselines, &record.machine);
         if baseline.is_none() && record.base.is_none() {
             return None;
         }
-        if let Some(baseline) = &baseline
+        if let Some(baseline) = baseline
             && let Some(what) = difference(&baseline.conditions, &conditions_of(record))
         {
             remarks.push(format!(
@@ -88,12 +89,7 @@ impl<'a> Pages<'a> {
             ));
             return None;
         }
-        let terms = Terms {
-            baseline: baseline.as_ref(),
-            policy: self.policy,
-            command: "perfharness gate",
-            one_run: false,
-        };
+        let terms = Terms { baseline, policy: self.policy, command: "perfharness gate", one_run: false };
         Some(judge(record, &terms))
     }
 

@@ -9,9 +9,10 @@ use perfharness_contract::{BenchmarkId, Effort, Role};
 use super::super::asked::{check_settings, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
-use super::{Judged, measure_and_judge, of_class, patterns, place};
+use super::{Judged, measure_and_judge, patterns, place};
 use crate::args::GateOpts;
 use crate::baseline::accept::identity;
+use crate::baseline::nearest::of_machine;
 use crate::baseline::{Baseline, file};
 use crate::compare::GatePolicy;
 use crate::config::{CONFIG_FILE, Config};
@@ -192,8 +193,8 @@ fn from_worker(
         is_built: true,
         _versions: None,
     };
-    let all = super::all_in(&opts.folder.baselines)?;
-    let baseline = of_class(&all, machine);
+    let all = file::read_all(&opts.folder.baselines)?;
+    let baseline = of_machine(&all, machine).cloned();
     Ok((sides, Rules { policy: config.gate.clone(), baseline, remarks: Vec::new() }))
 }
 
@@ -242,11 +243,11 @@ fn from_commit(
         }
     };
     let baseline = if opts.trust_head {
-        of_class(&super::all_in(&opts.folder.baselines)?, machine)
+        of_machine(&file::read_all(&opts.folder.baselines)?, machine).cloned()
     } else {
         let before = baselines_at(&repository, &base_commit, &opts.folder.baselines)?;
-        remarks.extend(baseline_changes(&before, &super::all_in(&opts.folder.baselines)?));
-        of_class(&before, machine)
+        remarks.extend(baseline_changes(&before, &file::read_all(&opts.folder.baselines)?));
+        of_machine(&before, machine).cloned()
     };
     let recipe = BuildRecipe::of(used, &repository);
     let versions =
