@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use perfharness_contract::{BenchmarkId, Effort, standard};
 
 use super::asked::{check_settings, place_paths, request};
-use super::gate::{pairs, place, selected};
+use super::gate::{place, selected};
 use super::session::{Place, Session, Subject, machine};
 use super::{Terminal, workers};
 use crate::args::CalibrateOpts;
@@ -15,7 +15,7 @@ use crate::compare::{Terms, judge};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit};
 use crate::measure::{Ended, ProcessExecutor, SampleLength};
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, select};
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, pairs, select};
 use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
 use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 

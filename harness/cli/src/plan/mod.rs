@@ -2,10 +2,12 @@
 
 mod catalog;
 mod design;
+mod pairs;
 mod select;
 
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use design::{Design, LookPlan};
+pub use pairs::pairs;
 pub use select::{Pattern, PatternError, SelectError, Selection, select};
 
 use std::collections::BTreeMap;

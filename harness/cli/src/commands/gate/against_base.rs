@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use perfharness_contract::{BenchmarkId, Effort, Role};
+use perfharness_contract::{BenchmarkId, Effort};
 
 use super::super::asked::{check_settings, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
@@ -18,13 +18,10 @@ use crate::compare::GatePolicy;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
 use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::{CaseDesign, CasePlan, Catalog, Design, LookPlan, Origin, Selection, Side, select};
+use crate::plan::{CasePlan, Catalog, Design, Selection, pairs, select};
 use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState};
 use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Versions};
-
-/// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
-const LAUNCHES_TO_COUNT: u32 = 2;
 
 /// Both sides, ready to be measured.
 struct Sides {
@@ -135,46 +132,6 @@ pub(in crate::commands) fn selected(catalog: &Catalog, selection: &Selection) ->
         .filter(|(_, side)| side.skip.is_none())
         .filter_map(|(case, side)| record(case, &side.benchmark))
         .collect()
-}
-
-/// A case for each benchmark: the base's side and ours, where both have it by the same definition.
-pub(in crate::commands) fn pairs(
-    catalog: &Catalog,
-    head: &Selection,
-    base: &Selection,
-    heads: usize,
-    delta: f64,
-) -> Vec<CasePlan> {
-    let counterpart = |case: &CasePlan, side: &Side| {
-        let same = base.cases.iter().find(|other| {
-            other.workload == case.workload && other.case == case.case && other.version == case.version
-        })?;
-        let found = same.sides.iter().find(|other| other.benchmark == side.benchmark)?;
-        Some(Side { origin: Origin::Base, worker: heads + found.worker, reference: None, ..found.clone() })
-            .filter(|found| found.skip.is_none())
-    };
-    let mut pairs = Vec::new();
-    for case in &head.cases {
-        let roles =
-            catalog.definition(case.workload.as_str()).map(|d| d.variants.as_slice()).unwrap_or_default();
-        for side in &case.sides {
-            let is_exhibit = roles.iter().any(|v| v.id == side.benchmark.variant && v.role == Role::Slow);
-            let before = counterpart(case, side).filter(|_| side.skip.is_none());
-            let counts_only = is_exhibit || before.is_none();
-            let reference = before.is_some().then_some(0);
-            let ours = Side { origin: Origin::Head, reference, ..side.clone() };
-            pairs.push(CasePlan {
-                sides: before.into_iter().chain([ours]).collect(),
-                design: CaseDesign {
-                    looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
-                    threshold: Some(delta),
-                    ..CaseDesign::default()
-                },
-                ..case.clone()
-            });
-        }
-    }
-    pairs
 }
 
 /// Two workers that are there already.
