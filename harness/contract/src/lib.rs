@@ -54,6 +54,7 @@ mod metric;
 mod number;
 mod outcome;
 mod placement;
+mod profile;
 pub mod protocol;
 mod serve;
 pub mod testing;

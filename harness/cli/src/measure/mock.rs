@@ -287,6 +287,7 @@ impl Executor for MockExecutor {
             clock_resolution_ns: Some(1),
             meters: BTreeMap::new(),
             facts: BTreeMap::new(),
+            absent_modes: BTreeMap::new(),
         };
         let (world, script) = (Rc::clone(&self.world), Rc::clone(script));
         let session =
@@ -392,6 +393,7 @@ impl MockSession {
             cpu_ns: Some((wall_ns * self.script.cpu_share).round() as u64),
             involuntary_switches: Some(0),
             readings: if mode == Mode::Metered { (self.script.readings)(request) } else { BTreeMap::new() },
+            profile: None,
         }
     }
 }
