@@ -8,6 +8,7 @@ mod doctor;
 mod gate;
 mod init;
 mod list;
+mod profile;
 mod run;
 mod session;
 mod show;
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
     let config = || Config::load(cli.global.config.as_deref());
     match cli.command {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
+        Command::Profile(opts) => profile::profile(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
         Command::Gate(opts) => gate::gate(&opts, &config()?, cli.global.config.as_deref(), terminal),

@@ -7,7 +7,7 @@ use perfharness_contract::{Effort, OutcomeKind};
 
 use super::asked::{check_settings, place_paths, request};
 use super::session::{Place, Session, Subject, default_path, machine};
-use super::{Terminal, workers};
+use super::{Terminal, profile, workers};
 use crate::args::{MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -55,6 +55,10 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     }
     let machine = machine(&request.device, config, terminal);
     let place = Place { path: &path, lock, replayed };
+    let to_profile = opts.flamegraph.then(|| {
+        let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
+        (plan.clone(), executor)
+    });
     let subject = Subject { request, plan, catalog, source, machine, base: None };
     let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
     let ended = session.measure();
@@ -64,6 +68,12 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     } else {
         terminal.print(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
+    }
+    if let (Some((plan, executor)), RunEnd::Complete) = (to_profile, record.run.ended) {
+        let ended = profile::beside(&record, &path, &plan, executor, !opts.json, terminal)?;
+        if ended == profile::Ended::Interrupted {
+            return Ok(Exit::INTERRUPTED);
+        }
     }
     Ok(exit_code(&record))
 }

@@ -4,6 +4,7 @@ mod baseline;
 mod doctor;
 mod gate;
 mod list;
+mod profile;
 mod progress;
 mod table;
 pub mod units;
@@ -12,5 +13,6 @@ pub use baseline::{Calibration, CalibrationRow, render_baseline, render_calibrat
 pub use doctor::render_diagnosis;
 pub use gate::{GateFormat, render_gate};
 pub use list::render_list;
+pub use profile::render_profiles;
 pub use progress::Progress;
 pub use table::{Layout, render_extent, render_plan, render_record};
