@@ -112,12 +112,12 @@ fn without_worker(stack: profile::Stack) -> Option<Vec<String>> {
     } else if below(OUTER).is_some() {
         return None;
     } else {
-        let root = match (frames.is_empty(), own_thread) {
-            (true, _) => NO_NAMES,
-            (false, true) => INCOMPLETE,
-            (false, false) => OTHER_THREADS,
+        rest = match (own_thread, frames.is_empty()) {
+            (true, true) => vec![NO_NAMES.to_owned()],
+            (true, false) => vec![INCOMPLETE.to_owned()],
+            (false, true) => vec![OTHER_THREADS.to_owned(), NO_NAMES.to_owned()],
+            (false, false) => vec![OTHER_THREADS.to_owned()],
         };
-        rest = vec![root.to_owned()];
         let at = below(STD_MARK).unwrap_or(0);
         rest.extend(frames.split_off(at));
     }
@@ -173,6 +173,7 @@ mod tests {
         assert_eq!(kept(&["clone", "driver"], false).unwrap(), "[other threads];clone;driver");
         assert_eq!(kept(&["deep", "deeper"], true).unwrap(), "[incomplete stacks];deep;deeper");
         assert_eq!(kept(&[], true).unwrap(), "[no symbols]");
+        assert_eq!(kept(&[], false).unwrap(), "[other threads];[no symbols]");
     }
 
     #[test]
