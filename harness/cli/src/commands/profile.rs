@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::{Interrupted, ProcessExecutor, Profiled, WorkerCommand, profile_side};
 use crate::plan::{CasePlan, Catalog, Origin, Plan, Selection, Side, select};
-use crate::profile::{FlameIndex, Former, ProfileFormat, Shot, write};
+use crate::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
 use crate::record::{RunRecord, SourceState};
 use crate::render::render_profiles;
 use crate::request::RunRequest;
@@ -63,7 +63,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let folder =
         opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
     let executor = ProcessExecutor::new(all, interrupted);
-    let subject = Subject { plan: &plan, executor, work: opts.seconds, terminal };
+    let subject = Subject { plan: &plan, executor, work: opts.seconds, run: None, terminal };
     let taken = subject.take(|_| None);
     let written = taken.write(&folder, &formats(&opts.format), Former::Kept)?;
     if opts.json {
@@ -89,7 +89,8 @@ pub(super) fn beside(
         let outcome = benchmark.outcome.clone();
         (outcome.kind != OutcomeKind::Ok).then(|| Profiled::ended(outcome))
     };
-    let subject = Subject { plan, executor, work: DEFAULT_WORK, terminal };
+    let run = Some(record.run.id.clone());
+    let subject = Subject { plan, executor, work: DEFAULT_WORK, run, terminal };
     let taken = subject.take(known);
     let folder = path.with_file_name(FOLDER);
     let written = taken.write(&folder, &[ProfileFormat::Svg], Former::Replaced)?;
@@ -178,13 +179,15 @@ struct Subject<'a> {
     plan: &'a Plan,
     executor: ProcessExecutor,
     work: Duration,
+    run: Option<String>,
     terminal: &'a Terminal,
 }
 
 impl Subject<'_> {
     /// Profiles every side that nothing is known of, one after the other.
     fn take(mut self, known: impl Fn(&Side) -> Option<Profiled>) -> Taken {
-        let mut taken = Taken { shots: Vec::new(), interrupted: false, at: Timestamp::now().to_string() };
+        let occasion = Occasion { taken: Timestamp::now().to_string(), run: self.run.take() };
+        let mut taken = Taken { shots: Vec::new(), interrupted: false, occasion };
         for case in &self.plan.cases {
             let first = taken.shots.len();
             for side in &case.sides {
@@ -214,7 +217,7 @@ impl Subject<'_> {
 struct Taken {
     shots: Vec<Shot>,
     interrupted: bool,
-    at: String,
+    occasion: Occasion,
 }
 
 impl Taken {
@@ -224,7 +227,7 @@ impl Taken {
         formats: &[ProfileFormat],
         former: Former,
     ) -> Result<FlameIndex, CommandError> {
-        Ok(write(folder, &self.shots, formats, former, &self.at)?)
+        Ok(write(folder, &self.shots, formats, former, &self.occasion)?)
     }
 
     fn show(&self, index: &FlameIndex, folder: &Path, terminal: &Terminal) -> Result<(), CommandError> {

@@ -100,7 +100,6 @@ impl Launch<'_> {
     const PLACE: Place = Place { launch: LAUNCH, placement: 0 };
 
     fn profile(mut self, work: Duration) -> Result<Profiled, CallError> {
-        let start = self.executor.now_ns();
         let timeout = self.plan.timeout;
         let prepare = Request::Prepare { benchmark: self.side.benchmark.clone(), placement: 0 };
         let prepared: Prepared = call(self.session.as_mut(), &prepare, timeout)?;
@@ -129,7 +128,6 @@ impl Launch<'_> {
                 return Ok(Profiled::ended(Outcome::new(OutcomeKind::Crashed, reason)));
             }
         }
-        profile.spent_ns = self.executor.now_ns().saturating_sub(start);
         self.session.finish();
         if profile.samples() == 0 {
             return Ok(Profiled::absent(profile.why_empty()));

@@ -38,6 +38,15 @@ impl Shot {
     }
 }
 
+/// When benchmarks were profiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// When it began.
+    pub taken: String,
+    /// The run behind which they were.
+    pub run: Option<String>,
+}
+
 /// What becomes of the graphs that are in the folder already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Former {
@@ -57,7 +66,7 @@ pub fn write(
     shots: &[Shot],
     formats: &[ProfileFormat],
     former: Former,
-    taken: &str,
+    occasion: &Occasion,
 ) -> Result<FlameIndex, RecordError> {
     // Nothing is lost with an index that cannot be read: it would be replaced in any case.
     let older = FlameIndex::read(folder).ok().flatten().unwrap_or_default();
@@ -75,7 +84,8 @@ pub fn write(
         index.benchmarks.push(ProfiledBenchmark {
             id: shot.side.benchmark.clone(),
             origin: shot.side.origin,
-            taken: taken.into(),
+            taken: occasion.taken.clone(),
+            run: occasion.run.clone(),
             outcome: shot.profiled.outcome.clone(),
             profile,
         });
@@ -269,6 +279,10 @@ mod tests {
         [shot("w/c/slow", None, &[("run;open", 3)]), shot("w/c/fast", Some(0), &[("run;write", 1)])]
     }
 
+    fn on(taken: &str) -> Occasion {
+        Occasion { taken: taken.into(), run: None }
+    }
+
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<String> =
@@ -283,7 +297,7 @@ mod tests {
     #[test]
     fn every_format_has_its_files_and_the_index_names_them_all() {
         let folder = tempfile::tempdir().unwrap();
-        let index = write(folder.path(), &pair(), &ALL, Former::Kept, "now").unwrap();
+        let index = write(folder.path(), &pair(), &ALL, Former::Kept, &on("now")).unwrap();
         let due = [
             "index.json",
             "w-c-fast-against-slow.svg",
@@ -314,7 +328,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [slow, _] = pair();
         let shots = [slow, shot("w/c/fast", Some(0), &[])];
-        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, "now").unwrap();
+        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, &on("now")).unwrap();
         assert_eq!(names(folder.path()), ["index.json", "w-c-slow.svg"]);
         let absent = ProfileState::Absent { absent: "nothing to see".into() };
         assert_eq!(index.benchmarks[1].profile, absent);
@@ -326,9 +340,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let svg = [ProfileFormat::Svg];
         std::fs::write(folder.path().join("mine.svg"), "").unwrap();
-        write(folder.path(), &pair(), &svg, Former::Kept, "first").unwrap();
+        write(folder.path(), &pair(), &svg, Former::Kept, &on("first")).unwrap();
         let again = [shot("w/c/fast", None, &[("run", 1)]), shot("x/c/v", None, &[("run", 1)])];
-        let index = write(folder.path(), &again, &svg, Former::Kept, "second").unwrap();
+        let index = write(folder.path(), &again, &svg, Former::Kept, &on("second")).unwrap();
         // Its differences were those of an older profile.
         assert_eq!(
             names(folder.path()),
@@ -338,7 +352,7 @@ mod tests {
             index.benchmarks.iter().map(|b| (b.id.to_string(), b.taken.as_str())).collect();
         let due = [("w/c/slow", "first"), ("w/c/fast", "second"), ("x/c/v", "second")];
         assert_eq!(taken, due.map(|(id, taken)| (id.to_owned(), taken)));
-        write(folder.path(), &again[1..], &svg, Former::Replaced, "third").unwrap();
+        write(folder.path(), &again[1..], &svg, Former::Replaced, &on("third")).unwrap();
         assert_eq!(names(folder.path()), ["index.json", "mine.svg", "x-c-v.svg"]);
     }
 
@@ -348,7 +362,7 @@ mod tests {
         let mut base = shot("w/c/v", None, &[("run;open", 3)]);
         base.side.origin = Origin::Base;
         let shots = [base, shot("w/c/v", Some(0), &[("run;open", 1)])];
-        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, "now").unwrap();
+        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, &on("now")).unwrap();
         let due = [
             "index.json",
             "w-c-v-base-against-head.svg",

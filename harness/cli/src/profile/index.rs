@@ -51,6 +51,9 @@ pub struct ProfiledBenchmark {
     pub origin: Origin,
     /// When.
     pub taken: String,
+    /// The run that it was profiled behind, by `RunInfo::id`; none where it was profiled by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// How the launch ended.
     pub outcome: Outcome,
     /// What the profiler saw.

@@ -11,7 +11,7 @@ mod stacks;
 mod svg;
 
 pub use difference::{Difference, Widths};
-pub use folder::{Former, Shot, write};
+pub use folder::{Former, Occasion, Shot, write};
 pub use index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, INDEX_FORMAT, IndexError, ProfileFacts,
     ProfileState, ProfiledBenchmark,

@@ -22,8 +22,6 @@ pub struct StackProfile {
     pub wall_ns: u64,
     /// CPU time that the process spent in them, where it says.
     pub cpu_ns: Option<u64>,
-    /// Wall-clock time of everything, from preparing on.
-    pub spent_ns: u64,
 }
 
 impl StackProfile {

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use perfharness::profile::{FlameIndex, ProfileFormat, ProfileState, Widths};
+use perfharness::record::file;
+use perfharness_contract::protocol::ProfileClock;
 use perfharness_contract::{BenchmarkId, OutcomeKind};
 
 use crate::fixture::{Harness, require_system, require_tool};
@@ -97,10 +99,11 @@ fn a_run_leaves_flame_graphs_of_what_it_measured_beside_its_record() {
     let harness = Harness::new();
     let call = harness.call("run hot/c/lean hot/c/wasteful --launches 1 --flamegraph --output out/run.json");
     call.worker("hot").done().code(0);
-    assert!(harness.path("out/run.json").is_file());
     let index = index(&harness, "out/flamegraphs");
     let ids: Vec<String> = index.benchmarks.iter().map(|benchmark| benchmark.id.to_string()).collect();
     assert_eq!(ids, ["hot/c/wasteful", "hot/c/lean"]);
+    let record = file::read(&harness.path("out/run.json")).unwrap();
+    assert!(index.benchmarks.iter().all(|benchmark| benchmark.run.as_ref() == Some(&record.run.id)));
     if require_profiler() {
         assert_eq!(index.flame_graph(&id("hot/c/lean")), Some("hot-c-lean.svg"));
         assert_eq!(index.differences.len(), 2);
@@ -145,6 +148,28 @@ fn a_worker_without_a_profiler_has_no_flame_graph_and_is_no_failure() {
     assert_eq!(index.benchmarks.len(), 2);
     assert!(index.benchmarks.iter().all(|benchmark| benchmark.outcome.kind == OutcomeKind::Ok));
     assert!(absence(&index, "word-count/w1000/loop").contains("takes no profiled samples"));
+}
+
+#[test]
+fn a_worker_in_another_language_can_be_profiled() {
+    if !require_tool(&["python3", "--version"]) {
+        return;
+    }
+    let harness = Harness::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workers/python_profiled.py");
+    std::fs::copy(source, harness.path("python_profiled.py")).unwrap();
+    let call = harness.call("profile naps --out graphs --seconds 0.3 --format svg,folded");
+    let done = call.args(["--worker", "python3 python_profiled.py"]).done().code(0);
+    assert!(done.stdout.contains("of wall-clock time an iteration"), "{}", done.stdout);
+    let index = index(&harness, "graphs");
+    let facts = index.benchmark(&id("naps/c/nap")).unwrap().profile.facts().unwrap();
+    assert_eq!(facts.clock, ProfileClock::Wall);
+    // It sleeps, which a profile of the CPU would not see.
+    let folded = harness.read("graphs/naps-c-nap.folded");
+    assert!(
+        folded.lines().all(|line| line.starts_with("naps/c/nap;nap;") || line.starts_with("naps/c/nap;nap "))
+    );
+    assert!(folded.contains("naps/c/nap;nap;wait_a_little "), "{folded}");
 }
 
 #[test]
