@@ -233,7 +233,7 @@ pub struct ProfileOpts {
     // As for a run.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
     pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB; the profiler takes some 100 MB of it
+    /// Memory that a worker may use, e.g. 2GiB; the profiler takes some 150 MB of it
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub memory_limit: Option<u64>,
     /// Set something that a workload asks for (can be given again)
