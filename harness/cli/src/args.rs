@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
 
+use crate::profile::ProfileFormat;
 use crate::render::{ExportFormat, GateFormat};
 
 /// Measure hot paths, check that their variants agree, and see what they cost.
@@ -26,6 +27,10 @@ Exit codes: 0 success, 1 the harness failed, 2 usage, 3 regressed, 4 undecided, 
 const GATE_EXIT_CODES: &str = "\
 Exit codes: 0 no regression, shown at the stated thresholds; 1 the harness itself failed; 2 usage; 3 regressed; 4 undecided,
 or nothing to compare; 5 a benchmark failed or is gone; 130 interrupted. The first of 2, 1, 5, 3, 4 that applies.";
+
+const PROFILE_EXIT_CODES: &str = "\
+Exit codes: 0 something was profiled, 1 the harness failed, 2 usage, 4 nothing could be profiled, 5 a benchmark failed,
+130 interrupted.";
 
 const DOCTOR_EXIT_CODES: &str = "\
 Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
@@ -60,6 +65,9 @@ pub enum ColorWhen {
 pub enum Command {
     /// Measure benchmarks and write a record
     Run(RunOpts),
+    /// Find out where benchmarks spend their time, and draw flame graphs
+    #[command(after_help = PROFILE_EXIT_CODES)]
+    Profile(ProfileOpts),
     /// List workloads, cases, variants and claims
     List(ListOpts),
     /// Show the result of a record
@@ -179,6 +187,7 @@ pub struct MeasureOpts {
 
 /// Flags of `run`.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct RunOpts {
     /// What to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN")]
@@ -198,6 +207,54 @@ pub struct RunOpts {
     /// Go on with the run that was cut off
     #[arg(long)]
     pub resume: bool,
+    /// Then profile what was measured, and draw flame graphs beside the record
+    #[arg(long)]
+    pub flamegraph: bool,
+}
+
+/// Flags of `profile`.
+#[derive(Debug, Clone, Args)]
+pub struct ProfileOpts {
+    /// What to profile: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    #[arg(value_name = "PATTERN", required = true)]
+    pub patterns: Vec<String>,
+    /// Where to write [default: reports/COMMIT/flamegraphs]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What to write (can be several, divided by commas)
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',', default_value = "svg")]
+    pub format: Vec<ProfileFormat>,
+    /// How long to profile each benchmark, in seconds
+    #[arg(long, value_name = "N", value_parser = seconds, default_value = "2")]
+    pub seconds: Duration,
+    /// Build this commit's merge base and the code here, and hold each benchmark against itself there
+    #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
+    pub base: Option<String>,
+    /// Hold each benchmark against itself in this worker
+    #[arg(long, value_name = "COMMAND")]
+    pub base_worker: Option<String>,
+    /// Which cases [default: quick]
+    #[arg(long)]
+    pub effort: Option<EffortArg>,
+    /// Seed of every input [default: 1]
+    // As for a run.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
+    pub seed: Option<u64>,
+    /// Memory that a worker may use, e.g. 2GiB; the profiler takes some 150 MB of it
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub memory_limit: Option<u64>,
+    /// Set something that a workload asks for (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
+    #[arg(long, value_name = "DIR")]
+    pub images: Option<String>,
+    /// Workers.
+    #[command(flatten)]
+    pub worker: WorkerOpts,
+    /// Print the index as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Where accepted figures are.
@@ -452,6 +509,17 @@ fn duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err("a time must be more than 0".into()) } else { Ok(duration) }
 }
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    /// An hour shows whatever there is to see.
+    const MOST: f64 = 3600.0;
+    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, e.g. 2 or 0.5".to_owned())?;
+    if seconds > 0.0 && seconds <= MOST {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("more than 0 and at most {MOST} seconds make sense"))
+    }
+}
+
 /// Names are compared without regard to case, and nothing at all would be a part of every name.
 pub(crate) fn device(text: &str) -> Result<String, String> {
     match text.trim().to_lowercase() {
@@ -493,6 +561,9 @@ mod tests {
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert!(duration("30").is_err() && duration("-1s").is_err() && duration("0s").is_err());
+        assert_eq!(seconds("2"), Ok(Duration::from_secs(2)));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert!(["0", "-1", "NaN", "inf", "2s", "1e9"].iter().all(|text| seconds(text).is_err()));
         assert_eq!(memory_size("2GiB"), Ok(2 << 30));
         assert_eq!(device(" NONE "), Ok("none".into()));
         assert!(device(" ").is_err());

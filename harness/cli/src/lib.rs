@@ -10,6 +10,8 @@
 //!
 //! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
 //!
+//! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in.
+//!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
 
@@ -26,6 +28,7 @@ pub mod measure;
 mod plain_text;
 pub mod plan;
 pub mod probe;
+pub mod profile;
 pub mod record;
 pub mod render;
 pub mod request;

@@ -5,6 +5,8 @@
 //! [`protocol`] are the whole of what the two sides share, so a worker can also be written in any other
 //! language; `docs/protocol.md` says how.
 //!
+//! With the feature `profile` a worker can also say where it spends its time, for flame graphs; `docs/profile.md`.
+//!
 //! A complete worker:
 //!
 //! ```no_run
@@ -55,6 +57,7 @@ mod metric;
 mod number;
 mod outcome;
 mod placement;
+mod profile;
 pub mod protocol;
 mod serve;
 pub mod testing;

@@ -7,7 +7,7 @@ use perfharness_platform::{clock, self_usage};
 
 use crate::meter::HeapMeter;
 use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
-use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload};
+use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload, profile};
 
 /// A variant that was set up, and what it left. A worker answers out of it; tests can drive it directly.
 pub struct Placement {
@@ -72,12 +72,8 @@ impl Placement {
         if request.iterations == 0 {
             return Err(WireError::bad_request("a sample has at least one iteration"));
         }
-        match request.mode {
-            Mode::Timed | Mode::Metered => {}
-            Mode::Profiled => {
-                let message = "this worker has no profiler".into();
-                return Err(WireError { code: ErrorCode::Unsupported, message });
-            }
+        if let (Mode::Profiled, Some(reason)) = (request.mode, profile::absence()) {
+            return Err(WireError { code: ErrorCode::Unsupported, message: reason.into() });
         }
         self.load(request.round)?;
         let first = request.offset + request.lead_in;
@@ -88,7 +84,11 @@ impl Placement {
             self.measured.fence()?;
         }
         let indices = first..first + request.iterations;
-        let reply = if request.mode == Mode::Timed { self.timed(indices) } else { self.metered(indices) }?;
+        let reply = match request.mode {
+            Mode::Timed => self.timed(indices),
+            Mode::Metered => self.metered(indices),
+            Mode::Profiled => profile::profiled_sample(self.measured.as_mut(), indices),
+        }?;
         self.sampled = Some((request.round, request.last_index()));
         Ok(reply)
     }
@@ -111,7 +111,7 @@ impl Placement {
             wall_ns: wall.as_nanos() as u64,
             cpu_ns: used(|u| u.cpu_ns),
             involuntary_switches: used(|u| u.involuntary_switches),
-            readings: BTreeMap::new(),
+            ..SampleReply::default()
         })
     }
 

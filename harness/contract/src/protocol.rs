@@ -11,7 +11,8 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 
 /// The version of framing and messages that this crate speaks.
 ///
-/// Changes: 1, the first.
+/// Changes: 1, the first. Keys that were added since, which older peers leave out or ignore: `settings` of `hello`,
+/// `absent_modes` of its answer, `notes` of `prepare`'s, and `profile` of that to a `profiled` sample.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// How every frame begins. A worker's line may hold text before it (somebody else's unfinished print).
@@ -173,6 +174,9 @@ pub struct HelloReply {
     /// Facts about the program: compiler, flags, library versions, threads.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
+    /// Why a mode is not among `modes`: name of the mode, and the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent_modes: BTreeMap<String, String>,
 }
 
 fn timed_only() -> Vec<Mode> {
@@ -190,6 +194,17 @@ pub enum Mode {
     Metered,
     /// Under a profiler; the time is not used.
     Profiled,
+}
+
+impl Mode {
+    /// The mode's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timed => "timed",
+            Self::Metered => "metered",
+            Self::Profiled => "profiled",
+        }
+    }
 }
 
 /// Answer to `describe`.
@@ -252,6 +267,48 @@ pub struct SampleReply {
     /// Metric id to reading; in `timed` mode usually empty.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readings: BTreeMap<String, Reading>,
+    /// What the profiler saw; in `profiled` mode only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+}
+
+/// Where a profiler found a stretch of iterations: call stacks, and how often each was met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// What a stack that was met once stands for, in `unit`: on average, where the profiler keeps no exact period.
+    pub period: Number,
+    /// Unit of `period`: `ns` for time, or any other text.
+    #[serde(default = "nanoseconds")]
+    pub unit: String,
+    /// Which time was sampled.
+    #[serde(default)]
+    pub clock: ProfileClock,
+    /// The stacks.
+    pub stacks: Vec<Stack>,
+}
+
+fn nanoseconds() -> String {
+    "ns".into()
+}
+
+/// Which time a profiler samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileClock {
+    /// Time on the CPU, of all threads. Waiting is not in the profile.
+    #[default]
+    Cpu,
+    /// Time that passes, waiting included.
+    Wall,
+}
+
+/// A call stack, and how often a profiler met it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Names of the functions, the outermost first. The first is the variant's own: what calls it is left out.
+    pub frames: Vec<String>,
+    /// How often it was met.
+    pub count: u64,
 }
 
 /// Answer to `check`.
@@ -338,6 +395,29 @@ mod tests {
         assert_eq!(readings["a"], Reading::from(3));
         assert!(readings["b"].value().unwrap().is_nan());
         assert_eq!(readings["c"].value(), None);
+    }
+
+    #[test]
+    fn a_profile_needs_a_period_and_stacks_and_no_more() {
+        let reply: SampleReply = serde_json::from_str(
+            r#"{"wall_ns":9,"profile":{"period":1000000,"stacks":[{"frames":["run","parse"],"count":3}]}}"#,
+        )
+        .unwrap();
+        let profile = reply.profile.unwrap();
+        assert_eq!((profile.unit.as_str(), profile.clock), ("ns", ProfileClock::Cpu));
+        assert_eq!(profile.stacks, [Stack { frames: vec!["run".into(), "parse".into()], count: 3 }]);
+        let line = serde_json::to_string(&SampleReply { wall_ns: 9, ..SampleReply::default() }).unwrap();
+        assert_eq!(line, r#"{"wall_ns":9}"#, "an answer of an older worker looks the same as before");
+    }
+
+    #[test]
+    fn an_answer_to_hello_without_the_later_keys_is_whole() {
+        let hello: HelloReply = serde_json::from_str(r#"{"protocol":1}"#).unwrap();
+        assert_eq!(hello.modes, [Mode::Timed]);
+        assert!(hello.absent_modes.is_empty());
+        for mode in [Mode::Timed, Mode::Metered, Mode::Profiled] {
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+        }
     }
 
     #[test]

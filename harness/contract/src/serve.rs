@@ -14,7 +14,7 @@ use crate::protocol::{
     Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Prepared, Request, RequestFrame,
     ResponseFrame, WireError,
 };
-use crate::{BenchmarkId, Failure, Placement, Workload};
+use crate::{BenchmarkId, Failure, Placement, Workload, profile};
 
 /// Answers requests on stdin until `finish` or the end of input: the `main` of a worker.
 ///
@@ -158,14 +158,23 @@ impl Worker {
                 return Err(WireError { code: ErrorCode::Failed, message });
             }
         }
+        let mut modes = vec![Mode::Timed, Mode::Metered];
+        let mut absent_modes = BTreeMap::new();
+        match profile::absence() {
+            None => modes.push(Mode::Profiled),
+            Some(reason) => {
+                absent_modes.insert(Mode::Profiled.as_str().to_owned(), reason.to_owned());
+            }
+        }
         to_answer(HelloReply {
             protocol: PROTOCOL_VERSION,
             worker: concat!("perfharness-contract ", env!("CARGO_PKG_VERSION")).into(),
-            modes: vec![Mode::Timed, Mode::Metered],
+            modes,
             clock_ns: Some(clock::monotonic_ns()),
             clock_resolution_ns: Some(clock::resolution_ns()),
             meters,
             facts: build_facts(),
+            absent_modes,
         })
     }
 

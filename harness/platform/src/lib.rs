@@ -15,6 +15,7 @@
 //! | [`detach_from_terminal`], [`kill_tree`] | process group | process group | console group, process snapshot | process group |
 //! | [`limit_memory`], [`can_limit_memory`] | `prlimit` | - | - | - |
 //! | [`governor`], [`turbo`], [`cpu_frequency_hz`], [`aslr`] | sysfs, procfs | - | - | - |
+//! | [`profile::Profiler`] | `SIGPROF` | `SIGPROF` | - | - |
 
 use std::fmt;
 use std::fs::File;
@@ -22,6 +23,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub mod profile;
 
 #[cfg(unix)]
 mod unix;

@@ -1,6 +1,7 @@
 //! Workloads for the harness's own tests and for its noise experiment: some whose effects are planted and known, and
 //! some that misbehave on purpose. The program `perfharness-test-worker` serves them.
 
+mod hot;
 mod kernels;
 mod misbehave;
 pub mod raw;
@@ -20,4 +21,9 @@ pub fn good() -> Vec<Workload> {
 /// The workload `misbehave`: every way to go wrong that goes through the contract's own `serve`.
 pub fn bad() -> Vec<Workload> {
     vec![misbehave::workload()]
+}
+
+/// The workload `hot`: variants whose time is in functions of known names, for profilers.
+pub fn hot() -> Vec<Workload> {
+    vec![hot::workload()]
 }

@@ -1,10 +1,10 @@
-//! A worker for tests: `perfharness-test-worker [good|bad|RAW]`, where `RAW` is a mode that breaks the protocol.
+//! A worker for tests: `perfharness-test-worker [good|bad|hot|RAW]`, where `RAW` is a mode that breaks the protocol.
 
 use std::io;
 use std::process::ExitCode;
 
 use perfharness_contract::serve;
-use perfharness_testkit::{bad, good, raw};
+use perfharness_testkit::{bad, good, hot, raw};
 
 perfharness_contract::counting_allocator!();
 
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     match (set.as_str(), arguments.next()) {
         ("good", None) => serve(good()),
         ("bad", None) => serve(bad()),
+        ("hot", None) => serve(hot()),
         (name, None) => match raw::Mode::from_name(name) {
             Some(mode) => serve_raw(mode),
             None => usage(),
@@ -36,6 +37,6 @@ fn serve_raw(mode: raw::Mode) -> ExitCode {
 #[expect(clippy::print_stderr, reason = "stdout belongs to the frames")]
 fn usage() -> ExitCode {
     let raw: Vec<&str> = raw::Mode::ALL.iter().map(|mode| mode.name()).collect();
-    eprintln!("usage: perfharness-test-worker [good|bad|{}]", raw.join("|"));
+    eprintln!("usage: perfharness-test-worker [good|bad|hot|{}]", raw.join("|"));
     ExitCode::from(2)
 }

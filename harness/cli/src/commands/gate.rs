@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort};
 
-pub(super) use against_base::{baselines_at, selected};
+pub(super) use against_base::{baselines_at, selected, warn_of_untracked};
 pub(super) use shown::finish;
 
 use super::asked::{check_settings, place_paths, request};

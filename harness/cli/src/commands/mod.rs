@@ -9,6 +9,7 @@ mod gate;
 mod init;
 mod list;
 mod pages;
+mod profile;
 mod report;
 mod run;
 mod session;
@@ -57,6 +58,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
     let config = || Config::load(cli.global.config.as_deref());
     match cli.command {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
+        Command::Profile(opts) => profile::profile(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
         Command::Report(opts) => report::report(&opts, &config()?, terminal),

@@ -9,7 +9,7 @@ use perfharness_contract::{Effort, OutcomeKind};
 use super::asked::{check_settings, place_paths, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, ceilings, default_path, machine};
-use super::{Terminal, workers};
+use super::{Terminal, profile, workers};
 use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -58,6 +58,10 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let machine = machine(&request.device, config, terminal);
     let place = Place { path: &path, lock, replayed };
     let ceilings = ceilings(&plan, &catalog, &machine, terminal);
+    let to_profile = opts.flamegraph.then(|| {
+        let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
+        (plan.clone(), executor)
+    });
     let subject = Subject { request, plan, catalog, source, machine, ceilings, base: None };
     let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
     let ended = session.measure();
@@ -68,7 +72,13 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         terminal.print(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
     }
-    // Who named a place for the record wants it there, and nothing else.
+    if let (Some((plan, executor)), RunEnd::Complete) = (to_profile, record.run.ended) {
+        let ended = profile::beside(&record, &path, &plan, executor, !opts.json, terminal)?;
+        if ended == profile::Ended::Interrupted {
+            return Ok(Exit::INTERRUPTED);
+        }
+    }
+    // Behind the profiles, which the page has links to. Who named a place for the record wants it there, and nothing else.
     if opts.output.is_none() {
         let pages = Pages::new(Path::new(BaselineFolder::DEFAULT), &config.gate);
         pages.leave(&path, terminal);

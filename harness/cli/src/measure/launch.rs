@@ -21,10 +21,10 @@ use crate::plan::{CasePlan, Origin, Plan};
 
 /// The user asked the harness to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Interrupted;
+pub struct Interrupted;
 
 /// A batch of the warm-up lasts about this long.
-const BATCH_NS: f64 = 1_000_000.0;
+pub(super) const BATCH_NS: f64 = 1_000_000.0;
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
 /// Metered samples are taken in this many launches at least; an exact metric that differs between two is demoted.
@@ -32,7 +32,7 @@ const METERED_LAUNCHES: usize = 2;
 /// Iterations longer than this are metered in so many launches only.
 const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
 /// A sample may take this much longer than expected before it counts as hanging.
-const SLOWDOWN_ALLOWED: f64 = 20.0;
+pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
 /// Iterations longer than this are not warmed up again for the buffers of a later placement.
 const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
 /// Older placements are held, so that new ones cannot get their pages, until the workers hold this share of memory.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use perfharness_contract::protocol::{
-    CheckReply, HelloReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
+    CheckReply, HelloReply, Mode, Prepared, Profile, Reading, Request, SampleReply, SampleRequest,
 };
 use perfharness_contract::{Check, Digest, OutcomeKind};
 use perfharness_platform::{MachineCounters, ProcessUsage};
@@ -96,8 +96,11 @@ pub(super) struct Script {
     prepare_ns: u64,
     check: Reply<(u64, u64, bool), CheckReply>,
     readings: Reply<SampleRequest, BTreeMap<String, Reading>>,
+    profile: Reply<SampleRequest, Option<Profile>>,
+    absent_modes: BTreeMap<String, String>,
     disturbance: Play<Option<Contamination>>,
     fault: Reply<(u32, Step), Option<Fault>>,
+    fault_ns: u64,
     modes: Vec<Mode>,
     cpu_share: f64,
     placement_bytes: u64,
@@ -112,8 +115,11 @@ impl Script {
             prepare_ns: 1_000_000,
             check: Rc::new(|(round, index, _)| right(round, index)),
             readings: Rc::new(|_| BTreeMap::new()),
+            profile: Rc::new(|_| None),
+            absent_modes: BTreeMap::new(),
             disturbance: Rc::new(|_| None),
             fault: Rc::new(|_| None),
+            fault_ns: 0,
             modes: vec![Mode::Timed, Mode::Metered],
             cpu_share: 1.0,
             placement_bytes: 1_000,
@@ -143,6 +149,19 @@ impl Script {
         Self { readings: Rc::new(readings), ..self }
     }
 
+    /// What profiled samples report; it then takes some.
+    pub(super) fn profiled(self, profile: impl Fn(SampleRequest) -> Option<Profile> + 'static) -> Self {
+        let modes = vec![Mode::Timed, Mode::Metered, Mode::Profiled];
+        Self { profile: Rc::new(profile), modes, ..self }
+    }
+
+    /// Says why it does not take some samples.
+    pub(super) fn absent_mode(mut self, mode: Mode, reason: &str) -> Self {
+        self.modes.retain(|other| *other != mode);
+        self.absent_modes.insert(mode.as_str().into(), reason.into());
+        self
+    }
+
     /// What happens to the machine while a sample runs, asked at its start.
     pub(super) fn disturbed(self, disturbance: impl Fn(&Moment) -> Option<Contamination> + 'static) -> Self {
         Self { disturbance: Rc::new(disturbance), ..self }
@@ -151,6 +170,11 @@ impl Script {
     /// Fails at the steps that `wanted` names; it is given the launch and the step.
     pub(super) fn failing(self, fault: Fault, wanted: impl Fn(u32, &Step) -> bool + 'static) -> Self {
         Self { fault: Rc::new(move |(launch, step)| wanted(launch, &step).then(|| fault.clone())), ..self }
+    }
+
+    /// Time until an answer that a fault gives.
+    pub(super) fn fault_costs(self, fault_ns: u64) -> Self {
+        Self { fault_ns, ..self }
     }
 
     pub(super) fn modes(self, modes: &[Mode]) -> Self {
@@ -287,6 +311,7 @@ impl Executor for MockExecutor {
             clock_resolution_ns: Some(1),
             meters: BTreeMap::new(),
             facts: BTreeMap::new(),
+            absent_modes: script.absent_modes.clone(),
         };
         let (world, script) = (Rc::clone(&self.world), Rc::clone(script));
         let session =
@@ -392,6 +417,7 @@ impl MockSession {
             cpu_ns: Some((wall_ns * self.script.cpu_share).round() as u64),
             involuntary_switches: Some(0),
             readings: if mode == Mode::Metered { (self.script.readings)(request) } else { BTreeMap::new() },
+            profile: if mode == Mode::Profiled { (self.script.profile)(request) } else { None },
         }
     }
 }
@@ -402,7 +428,10 @@ impl Session for MockSession {
         self.world.begin(Entry { worker, launch, deadline: Some(deadline), step: step.clone() })?;
         match (self.script.fault)((launch, step)) {
             Some(Fault::Ends(kind)) => return Err(ended(kind)),
-            Some(Fault::Answers(answer)) => return Ok(answer),
+            Some(Fault::Answers(answer)) => {
+                self.world.pass(self.script.fault_ns as f64);
+                return Ok(answer);
+            }
             None => {}
         }
         Ok(match request {

@@ -5,6 +5,7 @@ mod failures;
 mod memory;
 mod metered;
 mod order;
+mod profiling;
 mod resume;
 mod stopping;
 mod warm_up;

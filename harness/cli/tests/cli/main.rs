@@ -20,6 +20,8 @@ mod outcomes;
 #[cfg(test)]
 mod places;
 #[cfg(test)]
+mod profile;
+#[cfg(test)]
 mod protocol;
 #[cfg(test)]
 mod python;

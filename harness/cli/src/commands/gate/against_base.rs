@@ -169,15 +169,7 @@ fn from_commit(
     let base_commit = repository.merge_base(reference)?;
     let head_commit = repository.tracked_state()?;
     let mut remarks = Vec::new();
-    let untracked = repository.untracked();
-    if !untracked.is_empty() {
-        let some: Vec<&str> = untracked.iter().take(3).map(String::as_str).collect();
-        terminal.warn(&format!(
-            "{} untracked files are not built (e.g. {}); `git add` what belongs to the change",
-            untracked.len(),
-            some.join(", ")
-        ));
-    }
+    warn_of_untracked(&repository, terminal);
     let here = Config::find(config_path).unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
     let base_config = config_at(&repository, &base_commit, &here)?;
     let used = match (&base_config, opts.trust_head) {
@@ -217,6 +209,19 @@ fn from_commit(
         _versions: Some(versions),
     };
     Ok((sides, Rules { policy: used.gate.clone(), baseline, remarks }))
+}
+
+/// A file that git does not know is in no build of a commit.
+pub(in crate::commands) fn warn_of_untracked(repository: &Repository, terminal: &Terminal) {
+    let untracked = repository.untracked();
+    if !untracked.is_empty() {
+        let some: Vec<&str> = untracked.iter().take(3).map(String::as_str).collect();
+        terminal.warn(&format!(
+            "{} untracked files are not built (e.g. {}); `git add` what belongs to the change",
+            untracked.len(),
+            some.join(", ")
+        ));
+    }
 }
 
 fn config_at(repository: &Repository, commit: &str, here: &Path) -> Result<Option<Config>, CommandError> {

@@ -1,0 +1,255 @@
+//! `perfharness profile`, and what `run --flamegraph` does after measuring.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use perfharness_contract::{Effort, OutcomeKind};
+
+use super::asked::{check_settings, place_paths, request};
+use super::gate::warn_of_untracked;
+use super::session::default_path;
+use super::{Terminal, workers};
+use crate::args::{MeasureOpts, ProfileOpts};
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult, Exit};
+use crate::measure::{Interrupted, ProcessExecutor, Profiled, WorkerCommand, profile_side};
+use crate::plan::{CasePlan, Catalog, Origin, Plan, Selection, Side, pairs, select};
+use crate::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
+use crate::record::{RunRecord, SourceState};
+use crate::render::render_profiles;
+use crate::request::RunRequest;
+use crate::versions::{BuildRecipe, Repository, Versions};
+
+/// Name of the folder beside a record.
+const FOLDER: &str = "flamegraphs";
+/// How long `run --flamegraph` profiles each benchmark.
+const DEFAULT_WORK: Duration = Duration::from_secs(2);
+
+/// Profiles benchmarks and writes flame graphs.
+pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let measure = measure_opts(opts);
+    let mut request = request(&opts.patterns, &measure, config, Effort::Quick)?;
+    let base = Base::of(opts, config, terminal)?;
+    if let Some(head) = base.as_ref().and_then(|base| base.head.as_ref()) {
+        request.workers.clone_from(head);
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
+    check_settings(&measure, &catalog)?;
+    let patterns = request.parsed_patterns()?;
+    let mut selection = select(&catalog, &patterns, request.effort)?;
+    let mut all = request.workers.clone();
+    let mut workers_failed = failed(&catalog);
+    if let Some(base) = &base {
+        let base_catalog = describe(&request, &base.workers, &interrupted, terminal)?;
+        workers_failed |= failed(&base_catalog);
+        // What the base has nothing of is new, and no mistake of the user's.
+        let theirs = select(&base_catalog, &patterns, request.effort).unwrap_or_default();
+        let delta = config.gate.time_default().delta();
+        let cases = pairs(&catalog, &selection, &theirs, all.len(), delta);
+        selection = Selection { cases };
+        all.extend(base.workers.iter().cloned());
+    }
+    let mut plan = request.plan(selection);
+    place_paths(&mut plan.settings, &measure, config, &catalog);
+
+    let asked_to_stop = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
+        .context("cannot listen to Ctrl-C")?;
+    let folder =
+        opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
+    let executor = ProcessExecutor::new(all, interrupted);
+    let subject = Subject { plan: &plan, executor, work: opts.seconds, run: None, terminal };
+    let taken = subject.take(|_| None);
+    let written = taken.write(&folder, &formats(&opts.format), Former::Kept)?;
+    if opts.json {
+        terminal.print_json(&written)?;
+    } else {
+        taken.show(&written, &folder, terminal)?;
+    }
+    Ok(taken.exit_code(workers_failed))
+}
+
+/// Profiles what a run has measured, and writes flame graphs into a folder beside its record.
+pub(super) fn beside(
+    record: &RunRecord,
+    path: &Path,
+    plan: &Plan,
+    executor: ProcessExecutor,
+    show: bool,
+    terminal: &Terminal,
+) -> Result<Ended, CommandError> {
+    let known = |side: &Side| {
+        let benchmark = record.benchmarks.iter().find(|b| b.id == side.benchmark)?;
+        // What has failed would fail again, and what was not run was not to be.
+        let outcome = benchmark.outcome.clone();
+        (outcome.kind != OutcomeKind::Ok).then(|| Profiled::ended(outcome))
+    };
+    let run = Some(record.run.id.clone());
+    let subject = Subject { plan, executor, work: DEFAULT_WORK, run, terminal };
+    let taken = subject.take(known);
+    let folder = path.with_file_name(FOLDER);
+    let written = taken.write(&folder, &[ProfileFormat::Svg], Former::Replaced)?;
+    if show {
+        taken.show(&written, &folder, terminal)?;
+    }
+    Ok(if taken.interrupted { Ended::Interrupted } else { Ended::Complete })
+}
+
+/// How profiling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Everything had its turn.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// What the benchmarks are held against, where that is another build.
+struct Base {
+    workers: Vec<WorkerCommand>,
+    /// The code here, where it was built along with the base.
+    head: Option<Vec<WorkerCommand>>,
+    /// Keeps what was built until it was profiled.
+    _versions: Option<Versions>,
+}
+
+impl Base {
+    fn of(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> Result<Option<Self>, CommandError> {
+        if let Some(command) = &opts.base_worker {
+            let workers = vec![workers::from_flag(command)?];
+            return Ok(Some(Self { workers, head: None, _versions: None }));
+        }
+        let Some(reference) = &opts.base else { return Ok(None) };
+        let repository = Repository::find()?;
+        let base_commit = repository.merge_base(reference)?;
+        let head_commit = repository.tracked_state()?;
+        warn_of_untracked(&repository, terminal);
+        let recipe = BuildRecipe::of(config, &repository);
+        let versions =
+            Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
+        let (workers, head) = (versions.base.clone(), Some(versions.head.clone()));
+        Ok(Some(Self { workers, head, _versions: Some(versions) }))
+    }
+}
+
+fn describe(
+    request: &RunRequest,
+    commands: &[WorkerCommand],
+    interrupted: &Arc<AtomicBool>,
+    terminal: &Terminal,
+) -> Result<Catalog, CommandError> {
+    let mut executor = ProcessExecutor::new(commands.to_vec(), Arc::clone(interrupted));
+    let (seed, device) = (request.seed, &request.device);
+    workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
+}
+
+fn failed(catalog: &Catalog) -> bool {
+    catalog.workers.iter().any(|worker| worker.outcome.kind != OutcomeKind::Ok)
+}
+
+/// Those of a run that make sense here.
+fn measure_opts(opts: &ProfileOpts) -> MeasureOpts {
+    MeasureOpts {
+        effort: opts.effort,
+        time_budget: None,
+        launches: None,
+        seed: opts.seed,
+        memory_limit: opts.memory_limit,
+        set: opts.set.clone(),
+        images: opts.images.clone(),
+        worker: opts.worker.clone(),
+    }
+}
+
+/// Each once, however often it was asked for.
+fn formats(asked: &[ProfileFormat]) -> Vec<ProfileFormat> {
+    let mut formats = asked.to_vec();
+    formats.sort_unstable();
+    formats.dedup();
+    formats
+}
+
+/// What is profiled.
+struct Subject<'a> {
+    plan: &'a Plan,
+    executor: ProcessExecutor,
+    work: Duration,
+    run: Option<String>,
+    terminal: &'a Terminal,
+}
+
+impl Subject<'_> {
+    /// Profiles every side that nothing is known of, one after the other.
+    fn take(mut self, known: impl Fn(&Side) -> Option<Profiled>) -> Taken {
+        let occasion = Occasion { taken: Timestamp::now().to_string(), run: self.run.take() };
+        let mut taken = Taken { shots: Vec::new(), interrupted: false, occasion };
+        for case in &self.plan.cases {
+            let first = taken.shots.len();
+            for side in &case.sides {
+                let profiled = known(side).map_or_else(|| self.one(case, side), Ok);
+                let Ok(profiled) = profiled else {
+                    taken.interrupted = true;
+                    return taken;
+                };
+                let reference = side.reference.map(|at| first + at);
+                taken.shots.push(Shot { side: side.clone(), reference, profiled });
+            }
+        }
+        taken
+    }
+
+    fn one(&mut self, case: &CasePlan, side: &Side) -> Result<Profiled, Interrupted> {
+        if side.skip.is_none() {
+            let base = if side.origin == Origin::Base { " of the base" } else { "" };
+            let label = case.label();
+            self.terminal.hint(&format!("profiling {label}/{}{base}", side.benchmark.variant));
+        }
+        profile_side(self.plan, side, &mut self.executor, self.work)
+    }
+}
+
+/// What was profiled.
+struct Taken {
+    shots: Vec<Shot>,
+    interrupted: bool,
+    occasion: Occasion,
+}
+
+impl Taken {
+    fn write(
+        &self,
+        folder: &Path,
+        formats: &[ProfileFormat],
+        former: Former,
+    ) -> Result<FlameIndex, CommandError> {
+        Ok(write(folder, &self.shots, formats, former, &self.occasion)?)
+    }
+
+    fn show(&self, index: &FlameIndex, folder: &Path, terminal: &Terminal) -> Result<(), CommandError> {
+        terminal.print(&render_profiles(index, &self.shots))?;
+        let place: PathBuf = folder.join(crate::profile::INDEX_FILE);
+        terminal.hint(&format!("flame graphs: {}", place.display()));
+        Ok(())
+    }
+
+    fn exit_code(&self, workers_failed: bool) -> u8 {
+        let failed = |shot: &Shot| {
+            let kind = shot.profiled.outcome.kind;
+            !matches!(kind, OutcomeKind::Ok | OutcomeKind::Skipped) && kind != shot.side.expect
+        };
+        if self.interrupted {
+            Exit::INTERRUPTED
+        } else if workers_failed || self.shots.iter().any(failed) {
+            Exit::BENCHMARK_FAILED
+        } else if self.shots.iter().all(|shot| shot.profiled.profile.is_err()) {
+            Exit::UNDECIDED
+        } else {
+            Exit::OK
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Names of files.
+
+use std::collections::BTreeSet;
+
+use perfharness_contract::Digest;
+
+/// File systems take 255 bytes; a digest and the end of the name come behind.
+const LONGEST: usize = 160;
+
+/// Gives out names of files, no two of them alike, also where a file system takes `a` and `A` for the same.
+#[derive(Debug, Default)]
+pub(super) struct FileNames(BTreeSet<String>);
+
+impl FileNames {
+    /// Names of which these, without what ends them, are taken.
+    pub(super) fn without<'a>(taken: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(taken.into_iter().map(str::to_lowercase).collect())
+    }
+
+    /// A name for these parts: the parts, divided by `-`. Where that would be the name of something else, too, or where
+    /// characters had to be replaced, a digest of the parts follows, so that it depends on them and on nothing else.
+    pub(super) fn take(&mut self, parts: &[&str]) -> String {
+        let joined = parts.join("-");
+        let name: String = joined.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
+        if name == joined && name.len() <= LONGEST && self.0.insert(name.to_lowercase()) {
+            return name;
+        }
+        let digest = Digest::of_parts(parts.iter().map(|part| part.as_bytes())).0;
+        // Only ASCII is left, so that any place is between two characters.
+        let short = format!("{}-{}", &name[..name.len().min(LONGEST)], &digest[..8]);
+        let numbered = (2..).map(|number| format!("{short}-{number}"));
+        let free = |name: &String| !self.0.contains(&name.to_lowercase());
+        let name = std::iter::once(short.clone()).chain(numbered).find(free).unwrap_or(short);
+        self.0.insert(name.to_lowercase());
+        name
+    }
+}
+
+fn is_safe(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_names_are_the_parts_themselves() {
+        let mut names = FileNames::default();
+        assert_eq!(names.take(&["json-logging", "n1000", "slow"]), "json-logging-n1000-slow");
+        assert_eq!(names.take(&["a", "b", "v1.5_x"]), "a-b-v1.5_x");
+    }
+
+    #[test]
+    fn parts_that_join_to_the_same_get_different_names() {
+        let mut names = FileNames::default();
+        let first = names.take(&["a-b", "c", "v"]);
+        let second = names.take(&["a", "b-c", "v"]);
+        let third = names.take(&["A-B", "c", "v"]);
+        assert_eq!(first, "a-b-c-v");
+        assert!(second.starts_with("a-b-c-v-") && second != first, "{second}");
+        assert!(third.to_lowercase() != first && third.to_lowercase() != second, "{third}");
+    }
+
+    #[test]
+    fn nothing_in_a_name_leads_out_of_its_folder() {
+        let mut names = FileNames::default();
+        for part in ["..", "a b", "a:b", "ä", "<x>", "a\u{202e}b", "|"] {
+            let name = names.take(&[part, part, part]);
+            assert!(name.chars().all(is_safe) && !name.contains('/'), "{name}");
+        }
+        // Two that are replaced by the same are still two.
+        assert_ne!(names.take(&["a b"]), names.take(&["a:b"]));
+    }
+
+    #[test]
+    fn long_names_are_cut_and_told_apart() {
+        let mut names = FileNames::default();
+        let part = "x".repeat(100);
+        let (one, other) = (names.take(&[&part, &part, "a"]), names.take(&[&part, &part, "b"]));
+        assert!(one != other && one.len() < 200 && other.len() < 200, "{one} {other}");
+    }
+
+    #[test]
+    fn names_that_are_taken_are_not_given_out() {
+        let mut names = FileNames::without(["W-c-v"]);
+        let first = names.take(&["w", "c", "v"]);
+        assert!(first != "w-c-v" && first.starts_with("w-c-v-"), "{first}");
+        assert_ne!(names.take(&["w", "c", "v"]), first);
+    }
+}

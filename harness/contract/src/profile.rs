@@ -1,0 +1,205 @@
+//! Profiled samples: which stacks a stretch of iterations was met in, without those of the worker itself.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::ops::Range;
+
+use perfharness_platform::{clock, profile, self_usage};
+
+use crate::protocol::{Profile, ProfileClock, SampleReply, Stack};
+use crate::{Failure, Measured, Number};
+
+/// How often a second of CPU time is looked at. No divisor of what programs do at regular times, and about as often as
+/// systems can at most.
+const PER_SECOND: u32 = 997;
+
+/// Below this function only the variant runs. Some debug information has names without their path.
+const INNER: &str = "perfharness_profiled_iterations";
+/// Below this one the profiler is on.
+const OUTER: &str = "perfharness_profiled_sample";
+/// What the standard library puts between its own frames and those of a program or a thread.
+const STD_MARK: &str = "__rust_begin_short_backtrace";
+
+/// In the place of a root that is not known.
+const INCOMPLETE: &str = "[incomplete stacks]";
+/// In the place of the variant's own function, on threads that it does not run on.
+const OTHER_THREADS: &str = "[other threads]";
+/// In the place of a stack of which no frame has a name.
+const NO_NAMES: &str = "[no symbols]";
+
+/// Why this worker takes no profiled samples, where it does not.
+pub(crate) fn absence() -> Option<&'static str> {
+    profile::absence()
+}
+
+/// Takes a sample under the profiler.
+pub(crate) fn profiled_sample(
+    measured: &mut dyn Measured,
+    indices: Range<u64>,
+) -> Result<SampleReply, Failure> {
+    perfharness_profiled_sample(measured, indices)
+}
+
+// Stacks are cut at the names of these two: neither may be inlined.
+
+#[inline(never)]
+fn perfharness_profiled_sample(
+    measured: &mut dyn Measured,
+    indices: Range<u64>,
+) -> Result<SampleReply, Failure> {
+    let unavailable = |reason: String| Failure::Unavailable(format!("the profiler failed: {reason}"));
+    let profiler = profile::Profiler::start(PER_SECOND).map_err(unavailable)?;
+    let before = self_usage();
+    let start_ns = clock::monotonic_ns();
+    let start = clock::now();
+    let ran = perfharness_profiled_iterations(measured, indices);
+    let wall = start.elapsed();
+    let after = self_usage();
+    let stacks = profiler.stop();
+    ran?;
+    let stacks = stacks.map_err(unavailable)?;
+    let cpu_ns = after.cpu_ns.zip(before.cpu_ns).map(|(after, before)| after.saturating_sub(before));
+    Ok(SampleReply {
+        start_ns: Some(start_ns),
+        wall_ns: wall.as_nanos() as u64,
+        cpu_ns,
+        profile: Some(profile_of(stacks, cpu_ns)),
+        ..SampleReply::default()
+    })
+}
+
+#[inline(never)]
+fn perfharness_profiled_iterations(measured: &mut dyn Measured, indices: Range<u64>) -> Result<(), Failure> {
+    // A plain loop: closures that are inlined here would be frames below this one.
+    let mut ran = Ok(());
+    for index in indices {
+        ran = measured.run(index);
+        if ran.is_err() {
+            break;
+        }
+    }
+    if ran.is_ok() {
+        ran = measured.fence();
+    }
+    // Something is left to do here, so that no call above can take the place of this frame.
+    black_box(ran)
+}
+
+/// What is kept of the stacks that a profiler met within so much CPU time.
+fn profile_of(met: Vec<profile::Stack>, cpu_ns: Option<u64>) -> Profile {
+    let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    for stack in met {
+        let count = stack.count;
+        if let Some(frames) = without_worker(stack) {
+            *counts.entry(frames).or_default() += count;
+        }
+    }
+    let total: u64 = counts.values().sum();
+    // Systems round the interval up to that of their own clock (4 ms on many Linux machines), and a sample is lost
+    // where two threads are met at once. So a sample stands for its share of the time, and not for what was asked for.
+    let asked = 1e9 / f64::from(PER_SECOND);
+    let period = cpu_ns.filter(|_| total > 0).map_or(asked, |cpu| cpu as f64 / total as f64);
+    let stacks = counts.into_iter().map(|(frames, count)| Stack { frames, count }).collect();
+    Profile { period: Number(period), unit: "ns".into(), clock: ProfileClock::Cpu, stacks }
+}
+
+/// The frames from the variant's own function on; none where only the worker was at work.
+fn without_worker(stack: profile::Stack) -> Option<Vec<String>> {
+    let profile::Stack { mut frames, own_thread, .. } = stack;
+    let below = |mark: &str| frames.iter().rposition(|frame| frame.contains(mark)).map(|at| at + 1);
+    let mut rest;
+    if let Some(at) = below(INNER) {
+        rest = frames.split_off(at);
+        // A variant whose constructor returns a box is called by way of that box.
+        let boxes = rest.iter().take_while(|frame| is_box(frame)).count();
+        rest.drain(..boxes);
+        if rest.is_empty() {
+            return None;
+        }
+    } else if below(OUTER).is_some() {
+        return None;
+    } else {
+        rest = match (own_thread, frames.is_empty()) {
+            (true, true) => vec![NO_NAMES.to_owned()],
+            (true, false) => vec![INCOMPLETE.to_owned()],
+            (false, true) => vec![OTHER_THREADS.to_owned(), NO_NAMES.to_owned()],
+            (false, false) => vec![OTHER_THREADS.to_owned()],
+        };
+        let at = below(STD_MARK).unwrap_or(0);
+        rest.extend(frames.split_off(at));
+    }
+    Some(rest)
+}
+
+/// Whether a frame is `impl Measured for Box<M>`.
+fn is_box(frame: &str) -> bool {
+    frame.starts_with("<alloc::boxed::Box<")
+        && ["Measured>::run", "Measured>::fence"].iter().any(|end| frame.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack(frames: &[&str], own_thread: bool) -> profile::Stack {
+        profile::Stack { frames: frames.iter().map(ToString::to_string).collect(), own_thread, count: 1 }
+    }
+
+    fn kept(frames: &[&str], own_thread: bool) -> Option<String> {
+        without_worker(stack(frames, own_thread)).map(|frames| frames.join(";"))
+    }
+
+    const WORKER: [&str; 5] = ["main", "std::rt::lang_start", "serve", OUTER, INNER];
+
+    #[test]
+    fn the_frames_of_the_worker_are_cut_away() {
+        let deep = [&WORKER[..], &["my::run", "my::write", "write"]].concat();
+        assert_eq!(kept(&deep, true).unwrap(), "my::run;my::write;write");
+        let boxed = "<alloc::boxed::Box<dyn perfharness_contract::workload::Measured> as perfharness_contract::workload::Measured>::run";
+        assert_eq!(kept(&[&WORKER[..], &[boxed, boxed, "my::run"]].concat(), true).unwrap(), "my::run");
+    }
+
+    #[test]
+    fn what_the_worker_does_itself_is_no_part_of_a_profile() {
+        assert_eq!(kept(&WORKER, true), None);
+        assert_eq!(kept(&WORKER[..4], true), None);
+        assert_eq!(kept(&["main", OUTER, "perfharness_platform::profile::Profiler::start"], true), None);
+    }
+
+    #[test]
+    fn a_variant_that_is_a_worker_within_a_worker_is_cut_at_the_innermost() {
+        let twice = [&WORKER[..], &WORKER[..], &["run"]].concat();
+        assert_eq!(kept(&twice, true).unwrap(), "run");
+    }
+
+    #[test]
+    fn stacks_without_the_variants_function_say_why() {
+        let thread =
+            ["clone", "start_thread", "std::sys::backtrace::__rust_begin_short_backtrace", "pool", "job"];
+        assert_eq!(kept(&thread, false).unwrap(), "[other threads];pool;job");
+        assert_eq!(kept(&["clone", "driver"], false).unwrap(), "[other threads];clone;driver");
+        assert_eq!(kept(&["deep", "deeper"], true).unwrap(), "[incomplete stacks];deep;deeper");
+        assert_eq!(kept(&[], true).unwrap(), "[no symbols]");
+        assert_eq!(kept(&[], false).unwrap(), "[other threads];[no symbols]");
+    }
+
+    #[test]
+    fn a_stack_stands_for_its_share_of_the_time_of_all_that_are_kept() {
+        let run = |name| stack(&[INNER, "run", name], true);
+        let met = vec![run("a"), run("b"), run("a"), stack(&[OUTER], true)];
+        let profile = profile_of(met, Some(9_000));
+        assert_eq!(profile.period.0, 3_000.0);
+        let counts: Vec<(String, u64)> =
+            profile.stacks.into_iter().map(|stack| (stack.frames.join(";"), stack.count)).collect();
+        assert_eq!(counts, [("run;a".to_owned(), 2), ("run;b".to_owned(), 1)]);
+    }
+
+    #[test]
+    fn nothing_met_is_no_stack_and_the_period_that_was_asked_for() {
+        for cpu_ns in [None, Some(0), Some(5)] {
+            let profile = profile_of(Vec::new(), cpu_ns);
+            assert!(profile.stacks.is_empty());
+            assert!((profile.period.0 - 1e9 / 997.0).abs() < 1e-6);
+        }
+    }
+}
