@@ -12,10 +12,14 @@ use crate::baseline::nearest::of_machine;
 use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::exit::CommandError;
 use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
+use crate::profile::FlameIndex;
 use crate::record::samples::{Samples, read_named};
 use crate::record::{RunRecord, file};
 use crate::render::page::view::{Material, index, page};
 use crate::render::page::{render_index, render_page};
+
+/// Name of the folder with flame graphs beside a record.
+const FLAME_GRAPHS: &str = "flamegraphs";
 
 /// Makes pages by the same rules.
 pub(super) struct Pages<'a> {
@@ -62,7 +66,19 @@ impl<'a> Pages<'a> {
             }
             None => self.judged(&record, &mut remarks),
         };
+        // Beside the record, so that it is there from the page, too, unless that goes somewhere else.
+        let folder = record_path.with_file_name(FLAME_GRAPHS);
+        let is_beside = out.parent() == record_path.parent();
+        let flames = match FlameIndex::read(&folder) {
+            // Graphs that an earlier run left there are of other code.
+            Ok(flames) => flames.filter(|_| is_beside).map(|flames| flames.of_run(&record.run.id)),
+            Err(error) => {
+                remarks.push(format!("{}: {error}", folder.display()));
+                None
+            }
+        };
         let material = Material {
+            flames: flames.as_ref().map(|index| (index, FLAME_GRAPHS)),
             record: &record,
             samples: samples.as_ref().map_err(String::as_str),
             gate: gate.as_ref(),

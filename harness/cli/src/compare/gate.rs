@@ -206,6 +206,13 @@ impl Judging<'_> {
         needs_one || busy.is_some()
     }
 
+    /// Whether a driver has a share in a figure: it allocates in the process that it is loaded into, as it likes, and a few
+    /// launches in which it did the same prove nothing.
+    fn is_drivers_too(&self, id: &BenchmarkId, metric: &MetricDef) -> bool {
+        let of_heap = [standard::HEAP_ALLOCATIONS, standard::HEAP_BYTES].contains(&metric.id.as_str());
+        of_heap && self.uses_gpu(id)
+    }
+
     fn subject<'s>(&self, id: &'s BenchmarkId, metric: &'s MetricDef) -> Subject<'s> {
         let is_software = self.uses_gpu(id) && self.record.machine.no_gpu_times().is_some();
         Subject { id, metric: metric.id.as_str(), unit: &metric.unit, is_software }

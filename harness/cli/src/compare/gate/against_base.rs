@@ -116,9 +116,10 @@ impl Judging<'_> {
             // The sides of a round must agree in their work, or the candidate is a wrong result.
             MetricKind::Exact if definition.work => None,
             MetricKind::Exact => {
-                let varied = old.demoted || new.demoted;
+                let of_driver = self.is_drivers_too(&head.id, definition);
+                let varied = old.demoted || new.demoted || of_driver;
                 let (before, now) = if varied { nearest() } else { (old_value, value) };
-                let before = ExactFigure { value: before, varied: old.demoted };
+                let before = ExactFigure { value: before, varied: old.demoted || of_driver };
                 let now = ExactFigure { value: now, varied: new.demoted };
                 judge_exact(before, now, self.terms.policy.exact(&subject), direction)
             }

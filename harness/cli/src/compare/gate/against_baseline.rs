@@ -108,8 +108,9 @@ impl Judging<'_> {
                 *bound += 1;
                 continue;
             }
-            // Times are judged within the rounds where there is a base.
-            if figures.kind == MetricKind::Time && self.record.base.is_some() {
+            // What has noise is judged within the rounds where there is a base. A gate's worker is another program than that
+            // of a run, too, and so another size.
+            if figures.kind != MetricKind::Exact && self.record.base.is_some() {
                 continue;
             }
             let Some(definition) = definitions.iter().find(|d| d.id.as_str() == metric) else {
@@ -163,7 +164,7 @@ impl Judging<'_> {
                 (!same).then(|| Judgement::failed(why))
             }
             MetricKind::Exact => {
-                let varied = figures.range.is_some();
+                let varied = figures.range.is_some() || self.is_drivers_too(&benchmark.id, definition);
                 let (accepted, value) = if varied || found.demoted {
                     nearest(figures.extremes()?, range_of(found, value))
                 } else {

@@ -467,6 +467,51 @@ fn counts_are_held_against_the_base_and_the_accepted_figures() {
 }
 
 #[test]
+fn a_size_is_held_against_the_base_and_not_against_another_program() {
+    let mut record = against_base(0.0);
+    set(&mut record, 1, "peak", 2e6);
+    let sizes = |report: &GateReport| -> Vec<(Against, Verdict)> {
+        let rows = report.rows.iter().filter(|row| row.metric.as_deref() == Some("peak"));
+        rows.filter(|row| row.benchmark == "w/c/optimized")
+            .map(|r| (r.against, r.judgement.verdict))
+            .collect()
+    };
+    assert_eq!(sizes(&judged(&record)), [(Against::Base, Verdict::Regressed)]);
+    record.base = None;
+    assert_eq!(sizes(&judged(&record)), [(Against::Baseline, Verdict::Regressed)]);
+}
+
+/// A driver allocates as it likes in the process that it is loaded into.
+#[rstest]
+#[case::without_a_gpu(None, 1001.0, Verdict::Regressed)]
+#[case::with_a_driver(Some(5.0), 1001.0, Verdict::Unchanged)]
+#[case::more_than_a_driver_does(Some(5.0), 1200.0, Verdict::Regressed)]
+fn heap_counts_beside_a_driver_have_little_noise(
+    #[case] busy: Option<f64>,
+    #[case] now: f64,
+    #[case] verdict: Verdict,
+) {
+    let mut record = against_base(0.0);
+    record.metrics.extend(standard::heap_metrics());
+    let allocations = |value: f64| serde_json::from_value(metric("count", "exact", &[value; 8])).unwrap();
+    let base = record.base.as_mut().unwrap();
+    let sides = [(&mut record.benchmarks, now), (&mut base.benchmarks, 1000.0)];
+    for (benchmarks, value) in sides {
+        benchmarks[1].metrics.insert(standard::HEAP_ALLOCATIONS.into(), allocations(value));
+        if let Some(busy) = busy {
+            let busy = serde_json::from_value(metric("ns", "time", &[busy; 8])).unwrap();
+            benchmarks[1].metrics.insert(GPU_BUSY.into(), busy);
+        }
+    }
+    let report = paired(&record);
+    assert_eq!(
+        row(&report, "optimized", standard::HEAP_ALLOCATIONS).judgement.verdict,
+        verdict,
+        "{report:#?}"
+    );
+}
+
+#[test]
 fn too_few_launches_are_undecided() {
     let mut record = against_base(0.0);
     for comparison in &mut record.base.as_mut().unwrap().comparisons {

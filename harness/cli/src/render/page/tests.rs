@@ -8,6 +8,7 @@ use super::view::{Material, Page, anchor, index, page};
 use super::{render_index, render_page};
 use crate::compare::GateReport;
 use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
+use crate::profile::FlameIndex;
 use crate::record::{RunRecord, file};
 use crate::render::gate::sample;
 
@@ -20,7 +21,14 @@ fn fixture() -> RunRecord {
 }
 
 fn view(record: &RunRecord, gate: Option<&GateReport>, history: &[Summary]) -> Page {
-    page(&Material { record, samples: Err("they are not needed here"), gate, history, remarks: &[] })
+    page(&Material {
+        record,
+        samples: Err("they are not needed here"),
+        gate,
+        flames: None,
+        history,
+        remarks: &[],
+    })
 }
 
 /// The fixture with hostile text wherever a worker or a record could put some.
@@ -88,6 +96,22 @@ fn poison(value: &mut serde_json::Value, path: &[&str]) {
     }
 }
 
+/// Flame graphs of every benchmark, with functions that nobody should call so.
+fn flames(record: &RunRecord) -> FlameIndex {
+    let of = |id: &str| {
+        serde_json::json!({
+            "id": id, "taken": "t", "outcome": {"kind": "ok"}, "profile": {
+                "samples": 2, "period": 1.5, "unit": "ns", "clock": "cpu", "per_iteration": 3.0, "iterations": 1,
+                "wall_ns": 4, "hottest": [{"function": HOSTILE, "share": 1.0}],
+                "files": [{"format": "svg", "file": "\"><script>alert(1)<.svg"}]
+            }
+        })
+    };
+    let ids: Vec<_> = record.benchmarks.iter().map(|b| of(&b.id.to_string())).collect();
+    let index = serde_json::json!({"format": 1, "harness": "h", "benchmarks": ids, "differences": []});
+    FlameIndex::parse(&index.to_string()).unwrap()
+}
+
 /// Whatever came from outside is text and nothing else: between tags, in attributes and in drawings.
 fn assert_inert(html: &str) {
     let body = html.split_once("</style>").unwrap().1;
@@ -149,10 +173,12 @@ fn hostile_names_and_messages_are_text_everywhere() {
         .collect();
     summary.class.clone_from(&record.machine.class);
     let history = [summary.clone(), Summary { run: "other".into(), ..summary.clone() }];
+    let flames = flames(&record);
     let material = Material {
         record: &record,
         samples: Err(HOSTILE),
         gate: Some(&gate),
+        flames: Some((&flames, "flamegraphs")),
         history: &history,
         remarks: &[HOSTILE.to_owned()],
     };

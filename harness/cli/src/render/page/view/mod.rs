@@ -23,6 +23,7 @@ pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 use crate::ceiling::{Ceiling, Ceilings};
 use crate::compare::GateReport;
 use crate::history::Summary;
+use crate::profile::FlameIndex;
 use crate::record::RunRecord;
 use crate::record::samples::Samples;
 use crate::render::units;
@@ -36,6 +37,8 @@ pub struct Material<'a> {
     pub samples: Result<&'a Samples, &'a str>,
     /// What was found when it was judged, where it was.
     pub gate: Option<&'a GateReport>,
+    /// Flame graphs of its benchmarks, and where they lie, seen from the page.
+    pub flames: Option<(&'a FlameIndex, &'a str)>,
     /// The other runs that are known, oldest first.
     pub history: &'a [Summary],
     /// What else should be known, such as a file that could not be read.

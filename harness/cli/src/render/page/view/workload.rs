@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
 use super::{Badge, Figure, Material, Tone, anchor};
 use crate::compare::waste;
+use crate::profile::{ProfileState, Widths};
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
 use crate::render::table::{absences, case_facts, case_parameters};
 use crate::render::units;
@@ -53,6 +54,8 @@ pub struct CaseView {
     pub has_floor: bool,
     /// What its slow variant wastes.
     pub waste: Option<String>,
+    /// Flame graphs, and where the time of each variant went by function.
+    pub flames: Vec<FlameRow>,
     /// The samples.
     pub samples: Option<SamplePlot>,
     /// Where the time goes.
@@ -98,6 +101,17 @@ pub struct VariantRow {
     pub error: Figure,
     /// The share of its time that nobody could save on this machine, and which ceiling binds.
     pub floor: Figure,
+}
+
+/// Where the CPU time of a variant goes, by function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlameRow {
+    /// The variant.
+    pub variant: String,
+    /// The functions that most of it is in, or why nothing is known.
+    pub hottest: String,
+    /// Graphs: what each shows, and its file, seen from the page.
+    pub graphs: Vec<(String, String)>,
 }
 
 /// A metric over the variants of a case.
@@ -177,6 +191,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         has_gpu: variants.iter().any(|variant| variant.utilization.value.is_some()),
         variants,
         waste: benchmarks.iter().find_map(|b| waste(record, b)),
+        flames: benchmarks.iter().filter_map(|b| flames(material, workload, b)).collect(),
         samples: sample_plot(material, &measured),
         shares: share_plot(&measured),
         columns: measured.iter().map(|b| b.id.variant.to_string()).collect(),
@@ -317,6 +332,41 @@ fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord
 /// Errors span many magnitudes.
 fn scientific(value: f64) -> String {
     if value == 0.0 || !value.is_finite() { format!("{value}") } else { format!("{value:.1e}") }
+}
+
+/// Functions of a variant that are worth naming.
+const HOTTEST: usize = 3;
+
+fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Option<FlameRow> {
+    let (index, folder) = material.flames?;
+    let profiled = index.benchmark(&benchmark.id)?;
+    let place = |file: &str| format!("{folder}/{file}");
+    let mut graphs: Vec<(String, String)> = Vec::new();
+    if let Some(file) = index.flame_graph(&benchmark.id) {
+        graphs.push(("flame graph".into(), place(file)));
+    }
+    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
+    if let Some(reference) = variant.and_then(|v| workload.reference_of(v)) {
+        let id = workload.benchmark_id(&benchmark.id.case, reference);
+        let sides = [
+            (Widths::Reference, format!("what it saves of {reference}")),
+            (Widths::Candidate, format!("what it does in place of {reference}")),
+        ];
+        for (widths, text) in sides {
+            if let Some(file) = index.differential(&id, &benchmark.id, widths) {
+                graphs.push((text, place(file)));
+            }
+        }
+    }
+    let hottest = match &profiled.profile {
+        ProfileState::Taken(facts) => {
+            let each = facts.hottest.iter().take(HOTTEST);
+            let named = each.map(|hot| format!("`{}` {}", hot.function, units::percent(hot.share)));
+            named.collect::<Vec<_>>().join(", ")
+        }
+        ProfileState::Absent { absent } => format!("no profile: {absent}"),
+    };
+    Some(FlameRow { variant: benchmark.id.variant.to_string(), hottest, graphs })
 }
 
 /// Metrics that say something: measured for at least one variant, and not zero for all of them.
