@@ -192,13 +192,16 @@ impl Scale {
         Self { factor, unit }
     }
 
-    /// What each stack stands for, for an iteration.
+    /// What each stack stands for, for an iteration. What was met is never nothing: a graph of nothing cannot be drawn.
     pub(super) fn weights<'p>(
         &self,
         profile: &'p StackProfile,
     ) -> impl Iterator<Item = (&'p Vec<String>, u64)> {
         let scale = profile.period() / profile.iterations.max(1) as f64 * self.factor;
-        profile.stacks.iter().map(move |(frames, count)| (frames, (*count as f64 * scale).round() as u64))
+        profile
+            .stacks
+            .iter()
+            .map(move |(frames, count)| (frames, (*count as f64 * scale).round().max(1.0) as u64))
     }
 }
 
@@ -310,6 +313,13 @@ mod tests {
         let time = profile(1, 1.0, &[("run", 1)]);
         let bytes = StackProfile { unit: "bytes".into(), ..time.clone() };
         assert_eq!(Difference::new(&time, &bytes, "w/c"), None);
+    }
+
+    #[test]
+    fn what_was_met_is_never_nothing() {
+        let rare = StackProfile { unit: "bytes".into(), ..profile(1 << 53, 1.0, &[("run", 1)]) };
+        let difference = Difference::new(&rare, &rare, "w/c").unwrap();
+        assert_eq!(difference.lines(Widths::Reference), "w/c;run 1 1\n");
     }
 
     #[test]

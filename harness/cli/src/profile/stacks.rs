@@ -167,6 +167,8 @@ fn frame_name(name: &str) -> String {
             // As in `[u8; 4]`.
             ';' => ',',
             c if c.is_whitespace() || c.is_control() => ' ',
+            // XML has none of these.
+            '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
             c => c,
         })
         .collect();

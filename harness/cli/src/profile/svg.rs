@@ -116,6 +116,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_worker_calls_its_functions_is_text_and_nothing_else() {
+        let name = "</title><script>alert(1)</script>\u{ffff}";
+        let svg = text(flame_graph(&profile(1, 1e6, &[(name, 1)]), "w/<b>c</b>/v"));
+        assert!(!svg.contains("<script>alert") && !svg.contains("<b>") && !svg.contains('\u{ffff}'), "{svg}");
+        assert!(svg.contains("&lt;script&gt;alert(1)"), "{svg}");
+    }
+
+    #[test]
     fn a_differential_graph_shows_what_went_and_what_came() {
         let slow = profile(10, 1e6, &[("run;open", 3), ("run;write", 1)]);
         let fast = profile(10, 1e6, &[("run;write", 1), ("run;batch", 1)]);

@@ -33,8 +33,9 @@ impl Gated {
         harness.write("repo/perfharness.toml", "[gate]\nworker = [\"{target}/release/gated\"]\n");
         let lock = contract.parent().unwrap().parent().unwrap().join("Cargo.lock");
         fs::copy(lock, harness.path("repo/Cargo.lock")).unwrap();
-        // The lock file of the workspace pins the same versions, and holds more than this needs.
-        gated.cargo(&["metadata", "--offline", "--format-version", "1"]);
+        // The lock file of the workspace pins the same versions, and holds more than this needs. Unlike `metadata`, `tree`
+        // does without the packages of other systems.
+        gated.cargo(&["tree", "--offline"]);
         gated.git(&["init", "--quiet", "--initial-branch", "main"]);
         gated.commit("the base");
         gated.git(&["checkout", "--quiet", "-b", "change"]);
@@ -204,4 +205,29 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
     gated.git(&["branch", "--force", "main"]);
     gated.commit("on top");
     call("gate --base main").code(1).says(&["base does not build", "git frobnicate", "not a git command"]);
+}
+
+#[test]
+fn profiles_are_held_against_those_of_another_build() {
+    if !require_tool(&["git", "--version"]) {
+        return;
+    }
+    let gated = Gated::new();
+    gated.change("const COPIES: u64 = 1;", "const COPIES: u64 = 2;");
+    let arguments = ["profile", "gated/n1/work", "--base", "main", "--out", "graphs", "--json"];
+    let mut command = gated.harness.command(Path::new(crate::fixture::PROGRAM), &arguments);
+    let out = command.current_dir(gated.folder()).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    // This worker is built without a profiler: the base and the code here say so, each for itself.
+    assert_eq!(out.status.code(), Some(4), "{said}");
+    let index: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let benchmarks = index["benchmarks"].as_array().unwrap();
+    let origins: Vec<&str> = benchmarks.iter().map(|b| b["origin"].as_str().unwrap()).collect();
+    assert_eq!(origins, ["base", "head"], "{index:#}");
+    for benchmark in benchmarks {
+        let reason = benchmark["profile"]["absent"].as_str().unwrap();
+        assert!(reason.contains("without the feature `profile`"), "{reason}");
+    }
+    assert!(said.contains("profiling gated/n1/work of the base"), "{said}");
+    assert!(gated.folder().join("graphs/index.json").is_file());
 }
