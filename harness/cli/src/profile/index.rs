@@ -205,6 +205,16 @@ impl FlameIndex {
         }
     }
 
+    /// What belongs to a run: what was profiled behind it, and what was profiled by itself. Graphs of an earlier run may
+    /// still be in the folder.
+    #[must_use]
+    pub fn of_run(mut self, run: &str) -> Self {
+        self.benchmarks.retain(|b| b.run.as_deref().is_none_or(|of| of == run));
+        let kept: Vec<BenchmarkId> = self.benchmarks.iter().map(|b| b.id.clone()).collect();
+        self.differences.retain(|d| kept.contains(&d.reference) && kept.contains(&d.candidate));
+        self
+    }
+
     /// Names of all files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let of_benchmarks = self.benchmarks.iter().filter_map(|b| b.profile.facts()).flat_map(|f| &f.files);
@@ -282,6 +292,20 @@ mod tests {
         assert_eq!(index.differential(&fast, &slow, Widths::Reference), None);
         let again = FlameIndex::parse(&serde_json::to_string(&index).unwrap()).unwrap();
         assert_eq!(again, index);
+    }
+
+    #[test]
+    fn graphs_of_another_run_are_left_out() {
+        let mut of_two = index();
+        of_two["benchmarks"][0]["run"] = "the-run".into();
+        let index = FlameIndex::parse(&of_two.to_string()).unwrap();
+        let slow = "w/c/slow".parse().unwrap();
+        let ours = index.clone().of_run("the-run");
+        assert!(ours.flame_graph(&slow).is_some() && ours.differences.len() == 1);
+        let others = index.of_run("another");
+        assert!(others.flame_graph(&slow).is_none() && others.differences.is_empty());
+        // What was profiled by itself stays.
+        assert_eq!(others.benchmarks.len(), 1);
     }
 
     #[test]
