@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::Terminal;
+use super::profile::FOLDER;
 use crate::baseline::Baseline;
 use crate::baseline::accept::{conditions_of, difference};
 use crate::baseline::file::read_all;
@@ -17,9 +18,6 @@ use crate::record::samples::{Samples, read_named};
 use crate::record::{RunRecord, file};
 use crate::render::page::view::{Material, index, page};
 use crate::render::page::{render_index, render_page};
-
-/// Name of the folder with flame graphs beside a record.
-const FLAME_GRAPHS: &str = "flamegraphs";
 
 /// Makes pages by the same rules.
 pub(super) struct Pages<'a> {
@@ -67,7 +65,7 @@ impl<'a> Pages<'a> {
             None => self.judged(&record, &mut remarks),
         };
         // Beside the record, so that it is there from the page, too, unless that goes somewhere else.
-        let folder = record_path.with_file_name(FLAME_GRAPHS);
+        let folder = record_path.with_file_name(FOLDER);
         let is_beside = out.parent() == record_path.parent();
         let flames = match FlameIndex::read(&folder) {
             // Graphs that an earlier run left there are of other code.
@@ -78,7 +76,7 @@ impl<'a> Pages<'a> {
             }
         };
         let material = Material {
-            flames: flames.as_ref().map(|index| (index, FLAME_GRAPHS)),
+            flames: flames.as_ref().map(|index| (index, FOLDER)),
             record: &record,
             samples: samples.as_ref().map_err(String::as_str),
             gate: gate.as_ref(),

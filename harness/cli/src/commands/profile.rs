@@ -25,7 +25,7 @@ use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Versions};
 
 /// Name of the folder beside a record.
-const FOLDER: &str = "flamegraphs";
+pub(super) const FOLDER: &str = "flamegraphs";
 /// How long `run --flamegraph` profiles each benchmark.
 const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
