@@ -128,13 +128,9 @@ impl<'a> Pages<'a> {
         folder: &Path,
     ) -> Result<Option<PathBuf>, CommandError> {
         let Some(found) = Found::in_folder(folder) else { return Ok(None) };
-        let (mut history, remarks) = known(reports)?;
-        mark_accepted(&mut history, &self.baselines);
+        let (history, _) = self.known(reports)?;
         self.one(reports, &found, &history)?;
-        // Read again: the run of this page may have been judged only now.
-        let (mut history, _) = known(reports)?;
-        mark_accepted(&mut history, &self.baselines);
-        write_index(&reports.index(), &history, remarks)?;
+        self.index_of(reports)?;
         Ok(Some(found.page()))
     }
 
@@ -143,17 +139,28 @@ impl<'a> Pages<'a> {
     /// # Errors
     /// When the folder cannot be listed, or a page not be written. A record that cannot be read is told in the index.
     pub(super) fn of_all(&self, reports: &Reports, terminal: &Terminal) -> Result<usize, CommandError> {
-        let (mut history, _) = known(reports)?;
-        mark_accepted(&mut history, &self.baselines);
+        let (history, _) = self.known(reports)?;
         for found in reports.runs().with_context(|| listing(reports))? {
             if let Err(error) = self.one(reports, &found, &history) {
                 terminal.warn(&error.to_string());
             }
         }
-        let (mut history, remarks) = known(reports)?;
-        mark_accepted(&mut history, &self.baselines);
+        self.index_of(reports)
+    }
+
+    /// Makes the page over all runs, and tells how many there are. Their summaries are read anew, because those whose
+    /// pages were made may have been judged only then.
+    fn index_of(&self, reports: &Reports) -> Result<usize, CommandError> {
+        let (history, remarks) = self.known(reports)?;
         write_index(&reports.index(), &history, remarks)?;
         Ok(history.len())
+    }
+
+    /// The runs in the folder of reports, with what was accepted marked, and what could not be read.
+    fn known(&self, reports: &Reports) -> Result<(Vec<Summary>, Vec<String>), CommandError> {
+        let (mut history, remarks) = reports.summaries().with_context(|| listing(reports))?;
+        mark_accepted(&mut history, &self.baselines);
+        Ok((history, remarks))
     }
 
     fn one(&self, reports: &Reports, found: &Found, history: &[Summary]) -> Result<(), CommandError> {
@@ -177,10 +184,6 @@ fn place(record: &Path) -> Option<(Reports, PathBuf)> {
     let folder = record.parent()?;
     let commit = if folder.file_name()? == "gate" { folder.parent()? } else { folder };
     Some((Reports::new(commit.parent()?), commit.to_path_buf()))
-}
-
-fn known(reports: &Reports) -> Result<(Vec<Summary>, Vec<String>), CommandError> {
-    Ok(reports.summaries().with_context(|| listing(reports))?)
 }
 
 fn listing(reports: &Reports) -> String {

@@ -103,12 +103,6 @@ fn into(pages: &Pages<'_>, records: &[PathBuf], out: &Path) -> Result<PathBuf, C
 /// What a gate found, where its file lies beside the record.
 fn gate_of(record: &Path) -> Option<PathBuf> {
     let folder = record.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match Found::in_folder(folder) {
-        Some(found)
-            if found.record.file_name() == record.file_name() && found.record.parent() == Some(folder) =>
-        {
-            found.gate
-        }
-        _ => None,
-    }
+    let here = folder.join(record.file_name()?);
+    Found::in_folder(folder).filter(|found| found.record == here)?.gate
 }

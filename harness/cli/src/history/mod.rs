@@ -15,13 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::Baseline;
 use crate::compare::{GateReport, Tally};
-use crate::record::{RunRecord, SourceState};
+use crate::record::{RunRecord, SourceState, short_commit};
 
 /// Version of the form of a summary. One of another version is made again.
 pub const SUMMARY_VERSION: u32 = 1;
-
-/// Characters of a commit that are enough to know it by.
-const COMMIT: usize = 12;
 
 /// What of a run is shown beside others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,8 +91,8 @@ impl Summary {
         };
         let (name, branch) = match &record.source {
             SourceState::Git { commit, branch, dirty } => {
-                let short: String = commit.chars().take(COMMIT).collect();
-                (if *dirty { format!("{short} with changes") } else { short }, branch.clone())
+                let short = short_commit(commit);
+                (if *dirty { format!("{short} with changes") } else { short.into() }, branch.clone())
             }
             SourceState::Absent { .. } => (record.run.id.clone(), None),
         };

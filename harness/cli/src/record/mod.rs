@@ -16,5 +16,5 @@ mod types;
 pub use build::{BaseFacts, RunFacts, build};
 pub use environment::{Environment, harness_facts};
 pub use machine::Machine;
-pub use source::SourceState;
+pub use source::{SourceState, short_commit};
 pub use types::*;

@@ -48,12 +48,17 @@ impl SourceState {
     pub fn folder(&self) -> String {
         match self {
             Self::Git { commit, dirty, .. } => {
-                let short: String = commit.chars().take(12).collect();
-                if *dirty { format!("{short}-dirty") } else { short }
+                let short = short_commit(commit);
+                if *dirty { format!("{short}-dirty") } else { short.into() }
             }
             Self::Absent { .. } => "no-commit".into(),
         }
     }
+}
+
+/// As much of a commit as is enough to know it by.
+pub fn short_commit(commit: &str) -> &str {
+    commit.char_indices().nth(12).map_or(commit, |(at, _)| &commit[..at])
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use super::{Repository, VersionsError};
 use crate::config::{Config, program_name};
 use crate::measure::WorkerCommand;
+use crate::record::short_commit;
 
 /// Stands, in a build or worker command, for the folder that both versions are built into.
 const TARGET: &str = "{target}";
@@ -62,9 +63,9 @@ impl Versions {
         let mut versions =
             Self { repository, folder, base: Vec::new(), head: Vec::new(), is_built: recipe.is_built() };
         versions.make_folder()?;
-        say(&format!("building the base, {}", short(base_commit)));
+        say(&format!("building the base, {}", short_commit(base_commit)));
         versions.base = versions.side("base", base_commit, recipe)?;
-        say(&format!("building the code here, {}", short(head_commit)));
+        say(&format!("building the code here, {}", short_commit(head_commit)));
         versions.head = versions.side("head", head_commit, recipe)?;
         Ok(versions)
     }
@@ -102,10 +103,6 @@ impl Drop for Versions {
             self.repository.remove_tree(&self.folder.join(tree));
         }
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }
 
 impl BuildRecipe {

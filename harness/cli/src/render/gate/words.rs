@@ -5,9 +5,7 @@ use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
 use super::units;
 use crate::compare::{Against, GateReport, Row, Tally};
-
-/// How many characters of a commit are enough to know it by.
-const COMMIT: usize = 12;
+use crate::record::short_commit;
 
 /// From this ratio on, how many times says more than how many percent.
 const TIMES_FROM: f64 = 10.0;
@@ -118,8 +116,8 @@ pub(in crate::render) fn held_against(report: &GateReport) -> String {
 /// A commit, short enough to read, with what was said of it beside the hash.
 fn short(commit: &str) -> String {
     match commit.split_once(' ') {
-        Some((hash, rest)) => format!("{} {rest}", cut(hash, COMMIT)),
-        None => cut(commit, COMMIT).to_owned(),
+        Some((hash, rest)) => format!("{} {rest}", short_commit(hash)),
+        None => short_commit(commit).to_owned(),
     }
 }
 

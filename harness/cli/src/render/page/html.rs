@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::plot::{self, PlotError};
 use super::view::{
-    CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, HistoryView, IndexView, MachineHistory, Page,
-    SamplePlot, SharePlot, Trend, WorkloadView,
+    CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, IndexView, MachineHistory, Page, SamplePlot,
+    SharePlot, Trend, WorkloadView,
 };
 
 const STYLE: &str = include_str!("../../../templates/report/style.css");
@@ -33,7 +33,7 @@ struct PageTemplate<'a> {
     claims: ClaimsTemplate<'a>,
     workloads: Vec<WorkloadTemplate<'a>>,
     comparison: Option<ComparisonTemplate<'a>>,
-    history: Option<HistoryTemplate<'a>>,
+    history: Option<TrendsTemplate<'a>>,
 }
 
 #[derive(Template)]
@@ -138,10 +138,6 @@ struct TrendTemplate<'a> {
     marks: String,
 }
 
-struct HistoryTemplate<'a> {
-    trends: TrendsTemplate<'a>,
-}
-
 struct MachineTemplate<'a> {
     machine: &'a MachineHistory,
     trends: TrendsTemplate<'a>,
@@ -153,7 +149,8 @@ struct MachineTemplate<'a> {
 /// When a template or a plot refuses, which would be a bug.
 pub fn render_page(page: &Page) -> Result<String, PageError> {
     let comparison = page.comparisons.as_ref().map(comparison).transpose()?;
-    let history = page.history.as_ref().map(history).transpose()?;
+    let history =
+        page.history.as_ref().map(|history| trends(&history.caption, &history.trends)).transpose()?;
     let at = page.claims.iter().position(|group| !group.was_tried()).unwrap_or(page.claims.len());
     let (tried, untried) = page.claims.split_at(at);
     let template = PageTemplate {
@@ -256,10 +253,6 @@ fn comparison(comparisons: &Comparisons) -> Result<ComparisonTemplate<'_>, PlotE
         open: open.iter().map(row).collect::<Result<_, _>>()?,
         folded: folded.iter().map(row).collect::<Result<_, _>>()?,
     })
-}
-
-fn history(history: &HistoryView) -> Result<HistoryTemplate<'_>, PlotError> {
-    Ok(HistoryTemplate { trends: trends(&history.caption, &history.trends)? })
 }
 
 fn trends<'a>(caption: &'a str, of: &'a [Trend]) -> Result<TrendsTemplate<'a>, PlotError> {

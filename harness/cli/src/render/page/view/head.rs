@@ -8,12 +8,9 @@ use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
 use serde::Serialize;
 
 use super::{Badge, Material, Tone, anchor};
-use crate::record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState};
+use crate::record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
 use crate::render::gate::words;
 use crate::render::units;
-
-/// Characters of a commit that are enough to know it by.
-const COMMIT: usize = 12;
 
 /// Problems that are named at the top; more of them are counted.
 const PROBLEMS: usize = 12;
@@ -60,14 +57,10 @@ pub struct Fact {
 pub(super) fn title(record: &RunRecord) -> String {
     match &record.source {
         SourceState::Git { commit, dirty, .. } => {
-            format!("perfharness {}{}", short(commit), if *dirty { " with changes" } else { "" })
+            format!("perfharness {}{}", short_commit(commit), if *dirty { " with changes" } else { "" })
         }
         SourceState::Absent { .. } => format!("perfharness {}", record.run.id),
     }
-}
-
-pub(super) fn short(commit: &str) -> String {
-    commit.chars().take(COMMIT).collect()
 }
 
 pub(super) fn head(material: &Material<'_>) -> Head {
@@ -167,14 +160,14 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
     match &record.source {
         SourceState::Git { commit, branch, dirty } => {
             let state = if *dirty { ", with changes that are not committed" } else { "" };
-            fact("commit", format!("{}{state}", short(commit)));
+            fact("commit", format!("{}{state}", short_commit(commit)));
             fact("branch", branch.clone().unwrap_or_else(|| "none checked out".into()));
         }
         SourceState::Absent { absent } => fact("commit", absent.clone()),
     }
     if let Some(base) = &record.base {
         let commit = match &base.source {
-            SourceState::Git { commit, .. } => short(commit),
+            SourceState::Git { commit, .. } => short_commit(commit).to_owned(),
             SourceState::Absent { absent } => absent.clone(),
         };
         let same = if base.identical { ", whose programs are the same to the byte" } else { "" };
