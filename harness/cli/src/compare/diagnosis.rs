@@ -40,7 +40,7 @@ fn explanation(row: &Row, rows: &[Row]) -> String {
     moved.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let Some(title) = row.title.as_deref() else { return String::new() };
     let effect = row.judgement.evidence.effect().unwrap_or_default();
-    let own = format!("{title} {}", signed(effect.exp()));
+    let own = format!("{title} {}", units::relative(effect.exp()));
     if moved.is_empty() {
         return format!(
             "{own}: no count, size or other time of it moved as well, so the same work takes longer"
@@ -80,20 +80,14 @@ fn movement(row: &Row) -> Option<(u8, f64, String)> {
         }
         Evidence::TimePaired(evidence) => {
             let beyond = evidence.ratio_interval.is_some_and(|i| i.lower > 1.0);
-            (beyond && worse(evidence.ratio))
-                .then(|| (2, evidence.ratio.ln().abs(), format!("{title} {}", signed(evidence.ratio))))
+            (beyond && worse(evidence.ratio)).then(|| {
+                (2, evidence.ratio.ln().abs(), format!("{title} {}", units::relative(evidence.ratio)))
+            })
         }
         Evidence::TimeUnpaired(evidence) => (evidence.ratio_interval.lower > 1.0 && worse(evidence.ratio))
-            .then(|| (2, evidence.ratio.ln().abs(), format!("{title} {}", signed(evidence.ratio)))),
+            .then(|| (2, evidence.ratio.ln().abs(), format!("{title} {}", units::relative(evidence.ratio)))),
         Evidence::None | Evidence::Identical { .. } => None,
     }
-}
-
-fn signed(ratio: f64) -> String {
-    if ratio >= 10.0 {
-        return units::factor(ratio);
-    }
-    format!("{}{}", if ratio > 1.0 { "+" } else { "" }, units::percent(ratio - 1.0))
 }
 
 /// What a variant in the role `slow` wastes against the best variant of its case, in one sentence; `None` where it has no

@@ -81,6 +81,16 @@ pub fn factor(value: f64) -> String {
     format!("{}×", digits(value))
 }
 
+/// A ratio as a signed change.
+pub fn relative(ratio: f64) -> String {
+    // From here on, how many times says more than how many percent.
+    if ratio >= 10.0 {
+        return factor(ratio);
+    }
+    let percent = percent(ratio - 1.0);
+    if percent.starts_with('-') || percent == self::percent(0.0) { percent } else { format!("+{percent}") }
+}
+
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -7,9 +7,6 @@ use super::units;
 use crate::compare::{Against, GateReport, Row, Tally};
 use crate::record::short_commit;
 
-/// From this ratio on, how many times says more than how many percent.
-const TIMES_FROM: f64 = 10.0;
-
 /// What a row is worth showing for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
@@ -153,19 +150,10 @@ pub(in crate::render) fn change(row: &Row) -> Option<String> {
 fn effect(ratio: f64, interval: Option<Interval>) -> String {
     match interval {
         Some(Interval { lower, upper }) => {
-            format!("{} [{}, {}]", relative(ratio), relative(lower), relative(upper))
+            format!("{} [{}, {}]", units::relative(ratio), units::relative(lower), units::relative(upper))
         }
-        None => format!("{} (no interval)", relative(ratio)),
+        None => format!("{} (no interval)", units::relative(ratio)),
     }
-}
-
-/// A ratio as a signed change.
-fn relative(ratio: f64) -> String {
-    if ratio >= TIMES_FROM {
-        return units::factor(ratio);
-    }
-    let percent = units::percent(ratio - 1.0);
-    if percent.starts_with('-') || percent == units::percent(0.0) { percent } else { format!("+{percent}") }
 }
 
 /// The metric, or what else is judged, and what it is held against. A benchmark can have a row for each.

@@ -218,11 +218,7 @@ fn trend(benchmark: &str, points: Vec<TrendPoint>) -> Trend {
         workload: benchmark.split('/').next().unwrap_or_default().to_owned(),
         benchmark: benchmark.to_owned(),
         latest: latest.map_or_else(Figure::none, |ns| Figure::new(units::duration(ns), ns)),
-        change: change.map_or_else(Figure::none, |ratio| {
-            let percent = units::percent(ratio - 1.0);
-            let sign = if ratio > 1.0 && percent != units::percent(0.0) { "+" } else { "" };
-            Figure::new(format!("{sign}{percent}"), ratio)
-        }),
+        change: change.map_or_else(Figure::none, |ratio| Figure::new(units::relative(ratio), ratio)),
         points: gathered(points),
         runs,
     }
