@@ -139,6 +139,17 @@ pub enum Question {
         /// The GPU to use.
         device: String,
     },
+    /// What does the machine do, again and again? Lines on stdin name processes: `+PID` and `-PID`
+    Watch {
+        /// Ms between two answers.
+        #[arg(long, default_value_t = 250)]
+        interval_ms: u64,
+        /// Name of the GPU that is measured.
+        #[arg(long)]
+        adapter: Option<String>,
+    },
+    /// What could be told of that?
+    Glance,
 }
 
 /// Which workers, and under which conditions.
@@ -180,6 +191,9 @@ pub struct MeasureOpts {
     /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
     #[arg(long, value_name = "DIR")]
     pub images: Option<String>,
+    /// Read neither processor nor GPU nor workers while measuring
+    #[arg(long)]
+    pub no_telemetry: bool,
     /// Workers.
     #[command(flatten)]
     pub worker: WorkerOpts,

@@ -10,6 +10,8 @@
 //!
 //! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
 //!
+//! [`telemetry`] watches processor, GPU and workers while a run measures.
+//!
 //! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in.
 //!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
@@ -32,4 +34,5 @@ pub mod profile;
 pub mod record;
 pub mod render;
 pub mod request;
+pub mod telemetry;
 pub mod versions;

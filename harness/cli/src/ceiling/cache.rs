@@ -35,6 +35,11 @@ pub fn ceilings(class: &str, device: &str, tell: impl FnOnce()) -> Result<Ceilin
     Ok(ceilings)
 }
 
+/// The ceilings that are kept, if a run would use them.
+pub fn kept_ceilings(class: &str, device: &str) -> Option<Ceilings> {
+    kept(&place(&cache_folder(), class, device), device, Timestamp::now())
+}
+
 fn place(folder: &Path, class: &str, device: &str) -> PathBuf {
     let device: String = device.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     folder.join(format!("ceilings-{class}-{device}.json"))

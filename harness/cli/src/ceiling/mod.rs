@@ -7,7 +7,7 @@ mod cache;
 mod host;
 mod measure;
 
-pub use cache::ceilings;
+pub use cache::{ceilings, kept_ceilings};
 pub use measure::measure;
 
 use std::collections::BTreeMap;

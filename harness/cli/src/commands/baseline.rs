@@ -104,7 +104,8 @@ fn measure(
 
 /// The flags again, for a run of its own.
 fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>) -> Vec<String> {
-    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker } = opts;
+    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker, no_telemetry } =
+        opts;
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -125,6 +126,9 @@ fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>)
     }
     for command in &worker.workers {
         flag("worker", Some(command.clone()));
+    }
+    if *no_telemetry {
+        words.push("--no-telemetry".into());
     }
     words
 }

@@ -47,7 +47,16 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         catalog: catalog.clone(),
         identical: false,
     };
-    let subject = Subject { request, plan, catalog, source, machine, ceilings: None, base: Some(base) };
+    let subject = Subject {
+        request,
+        plan,
+        catalog,
+        source,
+        machine,
+        ceilings: None,
+        base: Some(base),
+        telemetry: !opts.measure.no_telemetry,
+    };
     let mut session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
     let mut ended = session.measure();
     if ended == Ended::Complete {

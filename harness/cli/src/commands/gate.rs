@@ -55,7 +55,16 @@ pub(super) fn gate(
     let machine = machine(&request.device, config, terminal);
     let baseline = Some(stored(&opts.folder.baselines, &machine)?);
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
-    let subject = Subject { request, plan, catalog, source, machine, ceilings: None, base: None };
+    let subject = Subject {
+        request,
+        plan,
+        catalog,
+        source,
+        machine,
+        ceilings: None,
+        base: None,
+        telemetry: !opts.measure.no_telemetry,
+    };
     let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
     let judged = Judged {
         baseline,

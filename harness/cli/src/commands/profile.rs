@@ -163,6 +163,7 @@ fn measure_opts(opts: &ProfileOpts) -> MeasureOpts {
         set: opts.set.clone(),
         images: opts.images.clone(),
         worker: opts.worker.clone(),
+        no_telemetry: true,
     }
 }
 

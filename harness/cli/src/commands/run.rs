@@ -62,7 +62,16 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
         (plan.clone(), executor)
     });
-    let subject = Subject { request, plan, catalog, source, machine, ceilings, base: None };
+    let subject = Subject {
+        request,
+        plan,
+        catalog,
+        source,
+        machine,
+        ceilings,
+        base: None,
+        telemetry: !opts.measure.no_telemetry,
+    };
     let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
     let ended = session.measure();
     let record = session.finish(ended)?;
@@ -102,8 +111,18 @@ fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Resu
 /// Whether nothing is asked for beside going on.
 fn resumes_alone(opts: &RunOpts) -> bool {
     let patterns = &opts.patterns;
-    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker } =
-        &opts.measure;
+    // Whether the machine is watched is no part of what a run is.
+    let MeasureOpts {
+        effort,
+        time_budget,
+        launches,
+        seed,
+        memory_limit,
+        set,
+        images,
+        worker,
+        no_telemetry: _,
+    } = &opts.measure;
     let numbers = [launches.map(u64::from), *seed, *memory_limit];
     let named = !worker.workers.is_empty() || worker.device.is_some();
     let set = !set.is_empty() || images.is_some();

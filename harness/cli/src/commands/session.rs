@@ -23,6 +23,7 @@ use crate::record::{
 };
 use crate::render::{Progress, render_extent};
 use crate::request::RunRequest;
+use crate::telemetry::Watcher;
 
 /// Where the record goes, and what is there of it already.
 pub(super) struct Place<'p> {
@@ -57,6 +58,8 @@ pub(super) struct Subject {
     pub(super) ceilings: Option<Ceilings>,
     /// What it is measured against.
     pub(super) base: Option<BaseFacts>,
+    /// Whether somebody watches the machine meanwhile.
+    pub(super) telemetry: bool,
 }
 
 /// A run in the making.
@@ -81,7 +84,7 @@ impl<'t> Session<'t> {
     pub(super) fn begin(
         place: Place<'_>,
         subject: Subject,
-        executor: ProcessExecutor,
+        mut executor: ProcessExecutor,
         interrupted: Arc<AtomicBool>,
         terminal: &'t Terminal,
     ) -> Result<Self, CommandError> {
@@ -117,6 +120,9 @@ impl<'t> Session<'t> {
                 (lock, header, journal)
             }
         };
+        if subject.telemetry {
+            watch(&mut executor, &subject, terminal);
+        }
         // From here on there is something to keep, so that Ctrl-C ends the run in good order.
         ctrlc::set_handler(move || interrupted.store(true, Ordering::Relaxed))
             .context("cannot listen to Ctrl-C")?;
@@ -216,6 +222,21 @@ impl<'t> Session<'t> {
         }
         Ok(record)
     }
+}
+
+/// Lets a process watch the machine. A run without is no worse, but for what it can tell.
+fn watch(executor: &mut ProcessExecutor, subject: &Subject, terminal: &Terminal) {
+    let adapter = subject.machine.facts.get("gpu").map(String::as_str);
+    match Watcher::start(watch_interval(subject.plan.budget), adapter) {
+        Ok(watcher) => executor.watch(watcher),
+        Err(error) => terminal.hint(&format!("the machine is not watched meanwhile: {error}")),
+    }
+}
+
+/// Four readings a second, and fewer in a long run, whose record would be made of them.
+fn watch_interval(budget: Duration) -> Duration {
+    const MOST_READINGS: u32 = 2_000;
+    (budget / MOST_READINGS).clamp(Duration::from_millis(250), Duration::from_secs(5))
 }
 
 /// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.

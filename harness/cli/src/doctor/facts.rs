@@ -1,11 +1,14 @@
 //! What is known of the machine; the format of `doctor --json`.
 
+use std::collections::BTreeMap;
+
 use perfharness_gpu::{AdapterFacts, Timestamps};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, findings};
 use crate::probe::Nvidia;
 use crate::record::{Machine, SourceState};
+use crate::telemetry::SeriesDef;
 
 /// Version of the format of `doctor --json`. New fields can come without a new version.
 ///
@@ -49,6 +52,8 @@ pub struct Facts {
     pub gpu: GpuReport,
     /// What NVIDIA's driver tells beside them.
     pub nvidia: Nvidia,
+    /// What can be told beside times.
+    pub insight: Insight,
     /// The source code that a record would name.
     pub source: SourceState,
     /// Where a record would be written.
@@ -107,6 +112,19 @@ pub struct AdapterReport {
     pub timestamps: Timestamps,
     /// What its driver did in place of an answer: it crashed or hung.
     pub fault: Option<String>,
+}
+
+/// What this machine tells beside times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Insight {
+    /// What is read of it while it is measured.
+    pub telemetry: Vec<SeriesDef>,
+    /// What is not, and why: quantity to reason.
+    pub no_telemetry: BTreeMap<String, String>,
+    /// Why workers of this program cannot be profiled, and have no flame graphs; absent where they can.
+    pub no_profiles: Option<String>,
+    /// When it was measured what the machine can do at most, RFC 3339; absent where the next run does it.
+    pub ceilings: Option<String>,
 }
 
 /// Where records are written, unless a run says otherwise.

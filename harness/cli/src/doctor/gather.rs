@@ -1,12 +1,14 @@
 //! Looking at the machine.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use perfharness_gpu::{AdapterFacts, Timestamps, choose_adapter};
 use perfharness_platform::{self as platform, clock};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-use super::{AdapterReport, Conditions, Facts, GpuReport, RecordPlace};
+use super::{AdapterReport, Conditions, Facts, GpuReport, Insight, RecordPlace};
+use crate::ceiling::kept_ceilings;
 use crate::plain_text::plain;
 use crate::probe::{self, ProbeError, Tried};
 use crate::record::{Machine, SourceState};
@@ -20,8 +22,10 @@ impl Facts {
         // The load first: asking drivers makes some.
         let conditions = Conditions::now();
         let gpu = GpuReport::new(device, probe::probed_adapters());
+        let machine = Machine::read(class, gpu.known_adapter());
         Self {
-            machine: Machine::read(class, gpu.known_adapter()),
+            insight: Insight::read(&machine.class, device),
+            machine,
             conditions,
             nvidia: probe::nvidia(),
             source: SourceState::read(),
@@ -92,6 +96,24 @@ impl From<Tried> for AdapterReport {
                 timestamps: Timestamps::Absent { reason: "the driver gave no answer".into() },
                 fault: Some(error.to_string()),
             },
+        }
+    }
+}
+
+impl Insight {
+    fn read(class: &str, device: &str) -> Self {
+        let (telemetry, no_telemetry) = match probe::watched() {
+            Ok(watched) => (watched.series, watched.absent),
+            Err(error) => {
+                let reason = format!("the process that watches the machine {error}");
+                (Vec::new(), BTreeMap::from([("everything".to_owned(), reason)]))
+            }
+        };
+        Self {
+            telemetry,
+            no_telemetry,
+            no_profiles: platform::profile::absence().map(ToOwned::to_owned),
+            ceilings: kept_ceilings(class, device).map(|ceilings| ceilings.measured),
         }
     }
 }

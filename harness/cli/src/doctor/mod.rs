@@ -6,5 +6,7 @@ mod gather;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{AdapterReport, Conditions, Diagnosis, FORMAT_VERSION, Facts, GpuReport, RecordPlace};
+pub use facts::{
+    AdapterReport, Conditions, Diagnosis, FORMAT_VERSION, Facts, GpuReport, Insight, RecordPlace,
+};
 pub use findings::{Finding, Severity, findings};

@@ -54,6 +54,7 @@ fn machine(asked: &str, adapters: Vec<AdapterReport>) -> Facts {
             fault: None,
         },
         nvidia: Nvidia::Absent { absent: "its library is not installed".into() },
+        insight: Insight::default(),
         source: SourceState::Git { commit: "0".repeat(40), branch: None, dirty: false },
         records: RecordPlace { folder: "reports".into(), fault: None },
     }

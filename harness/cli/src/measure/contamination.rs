@@ -5,6 +5,9 @@ use perfharness_platform::MachineCounters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::executor::Executor;
+use crate::telemetry::DeviceState;
+
 /// A disturbance of one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
@@ -20,6 +23,13 @@ pub enum Flag {
         /// Share of the wall-clock time without CPU time, 0 to 1.
         share: f64,
     },
+    /// The clock of a busy GPU changed. Heavier work can bring that about, so it is never a reason to drop.
+    ClockChanged {
+        /// Clock before, in Hz.
+        from_hz: f64,
+        /// Clock after, in Hz.
+        to_hz: f64,
+    },
     /// Something outside of the code under test; the block is dropped.
     Outside {
         /// What.
@@ -33,7 +43,7 @@ pub enum Flag {
 pub enum Contamination {
     /// The hypervisor ran somebody else on this CPU.
     Steal,
-    /// The CPU was throttled for its temperature.
+    /// The CPU or the GPU that is measured was throttled for its temperature, or for want of power.
     Throttle,
     /// The machine was suspended.
     Suspend,
@@ -48,8 +58,24 @@ const STEAL_TICK_NS: u64 = 10_000_000;
 /// A suspend shorter than this is the error of reading two clocks.
 const SUSPEND_NS: u64 = 1_000_000;
 
-/// Flags of a sample, from its own answer and the machine's counters around it.
-pub(super) fn flags(reply: &SampleReply, before: &MachineCounters, after: &MachineCounters) -> Vec<Flag> {
+/// A clock that changed by less is that of a GPU at rest within its steps.
+const CLOCK_SHARE: f64 = 0.1;
+
+/// The state of the machine at the beginning or the end of a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Surroundings {
+    machine: MachineCounters,
+    device: DeviceState,
+}
+
+impl Surroundings {
+    pub(super) fn of(executor: &dyn Executor) -> Self {
+        Self { machine: executor.machine(), device: executor.device() }
+    }
+}
+
+/// Flags of a sample, from its own answer and the state of the machine around it.
+pub(super) fn flags(reply: &SampleReply, before: &Surroundings, after: &Surroundings) -> Vec<Flag> {
     let mut flags = Vec::new();
     if let Some(switches) = reply.involuntary_switches.filter(|s| *s > 0) {
         flags.push(Flag::Preempted { switches });
@@ -61,16 +87,23 @@ pub(super) fn flags(reply: &SampleReply, before: &MachineCounters, after: &Machi
             flags.push(Flag::Waited { share });
         }
     }
-    let grown = |f: fn(&MachineCounters) -> Option<u64>| Some(f(after)?.saturating_sub(f(before)?));
+    let grown =
+        |f: fn(&MachineCounters) -> Option<u64>| Some(f(&after.machine)?.saturating_sub(f(&before.machine)?));
     let stolen = grown(|m| m.steal_ns).unwrap_or(0);
     if stolen > STEAL_TICK_NS && stolen as f64 > STEAL_SHARE * wall {
         flags.push(Flag::Outside { what: Contamination::Steal });
     }
-    if grown(|m| m.throttle_events).is_some_and(|events| events > 0) {
+    let cpu_throttled = grown(|m| m.throttle_events).is_some_and(|events| events > 0);
+    if cpu_throttled || before.device.throttled || after.device.throttled {
         flags.push(Flag::Outside { what: Contamination::Throttle });
     }
     if grown(|m| m.suspended_ns).is_some_and(|ns| ns > SUSPEND_NS) {
         flags.push(Flag::Outside { what: Contamination::Suspend });
+    }
+    if let (Some(from_hz), Some(to_hz)) = (before.device.busy_clock_hz, after.device.busy_clock_hz)
+        && (to_hz / from_hz - 1.0).abs() > CLOCK_SHARE
+    {
+        flags.push(Flag::ClockChanged { from_hz, to_hz });
     }
     flags
 }
@@ -79,7 +112,7 @@ pub(super) fn flags(reply: &SampleReply, before: &MachineCounters, after: &Machi
 pub(super) fn drop_cause<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> Option<Contamination> {
     flags.into_iter().find_map(|flag| match flag {
         Flag::Outside { what } => Some(*what),
-        Flag::Preempted { .. } | Flag::Waited { .. } => None,
+        Flag::Preempted { .. } | Flag::Waited { .. } | Flag::ClockChanged { .. } => None,
     })
 }
 
@@ -87,8 +120,18 @@ pub(super) fn drop_cause<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> Optio
 mod tests {
     use super::*;
 
-    const QUIET: MachineCounters =
+    const COUNTERS: MachineCounters =
         MachineCounters { steal_ns: Some(0), throttle_events: Some(0), suspended_ns: Some(0) };
+    const QUIET: Surroundings =
+        Surroundings { machine: COUNTERS, device: DeviceState { throttled: false, busy_clock_hz: None } };
+
+    fn counted(machine: MachineCounters) -> Surroundings {
+        Surroundings { machine, ..QUIET }
+    }
+
+    fn device(throttled: bool, busy_clock_hz: Option<f64>) -> Surroundings {
+        Surroundings { device: DeviceState { throttled, busy_clock_hz }, ..QUIET }
+    }
 
     fn reply(wall_ns: u64, cpu_ns: u64) -> SampleReply {
         SampleReply { wall_ns, cpu_ns: Some(cpu_ns), ..SampleReply::default() }
@@ -104,7 +147,7 @@ mod tests {
 
     #[test]
     fn steal_counts_from_two_ticks_and_a_tenth_of_the_sample() {
-        let after = |steal| MachineCounters { steal_ns: Some(steal), ..QUIET };
+        let after = |steal| counted(MachineCounters { steal_ns: Some(steal), ..COUNTERS });
         let tick = STEAL_TICK_NS;
         assert!(flags(&reply(5_000_000, 5_000_000), &QUIET, &after(tick)).is_empty());
         assert!(flags(&reply(1_000_000_000, 1_000_000_000), &QUIET, &after(2 * tick)).is_empty());
@@ -114,15 +157,30 @@ mod tests {
 
     #[test]
     fn counters_that_the_machine_lacks_flag_nothing() {
-        let none = MachineCounters { steal_ns: None, throttle_events: None, suspended_ns: None };
+        let none = counted(MachineCounters { steal_ns: None, throttle_events: None, suspended_ns: None });
         assert!(flags(&SampleReply { wall_ns: 5, ..SampleReply::default() }, &none, &none).is_empty());
     }
 
     #[test]
     fn throttling_and_suspends_are_reasons_to_drop() {
-        let throttled = MachineCounters { throttle_events: Some(1), ..QUIET };
-        let suspended = MachineCounters { suspended_ns: Some(2 * SUSPEND_NS), ..QUIET };
+        let throttled = counted(MachineCounters { throttle_events: Some(1), ..COUNTERS });
+        let suspended = counted(MachineCounters { suspended_ns: Some(2 * SUSPEND_NS), ..COUNTERS });
         assert_eq!(drop_cause(&flags(&reply(1, 1), &QUIET, &throttled)), Some(Contamination::Throttle));
         assert_eq!(drop_cause(&flags(&reply(1, 1), &QUIET, &suspended)), Some(Contamination::Suspend));
+    }
+
+    #[test]
+    fn a_gpu_that_is_held_down_contaminates_and_a_clock_that_moves_is_only_flagged() {
+        let of = |before: &Surroundings, after: &Surroundings| flags(&reply(1, 1), before, after);
+        let hot = device(true, None);
+        // The state is read a few times a second: whether it began or ended within the sample cannot be told.
+        assert_eq!(drop_cause(&of(&hot, &QUIET)), Some(Contamination::Throttle));
+        assert_eq!(drop_cause(&of(&QUIET, &hot)), Some(Contamination::Throttle));
+        let at = |hz| device(false, Some(hz));
+        let moved = of(&at(1.9e9), &at(1.2e9));
+        assert_eq!(moved, [Flag::ClockChanged { from_hz: 1.9e9, to_hz: 1.2e9 }]);
+        assert_eq!(drop_cause(&moved), None);
+        assert!(of(&at(1.9e9), &at(1.8e9)).is_empty(), "a step of the clock");
+        assert!(of(&QUIET, &at(1.9e9)).is_empty(), "a GPU that wakes up");
     }
 }

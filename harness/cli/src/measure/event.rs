@@ -11,6 +11,7 @@ use super::contamination::{Contamination, Flag};
 use super::pairing::Pairing;
 use super::stopping::CaseEnd;
 use super::{Outcome, WarmUp};
+use crate::telemetry::News;
 
 /// One thing that happened. `case` counts the plan's cases, `side` the sides of that case, both from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub enum Event {
         launch: u32,
         /// What it said.
         hello: HelloReply,
+        /// Id of its process.
+        #[serde(default)]
+        pid: Option<u32>,
     },
     /// A worker told the user something that it had not told before.
     Noted {
@@ -155,6 +159,8 @@ pub enum Event {
         /// What ended it.
         end: CaseEnd,
     },
+    /// The process that watches the machine meanwhile was heard of.
+    Watched(News),
 }
 
 /// When a check is made.

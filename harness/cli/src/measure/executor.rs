@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Outcome;
+use crate::telemetry::{DeviceState, News};
 use perfharness_contract::OutcomeKind;
 
 /// Why a call gave no answer. The session is over in either case.
@@ -57,6 +58,11 @@ pub trait Session {
     /// What has to be added to the worker's clock to get the harness's, in ns.
     fn clock_offset_ns(&self) -> Option<i64>;
 
+    /// Id of the process, where it is one.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
     /// Ends the worker in good order, or by force where it does not end by itself.
     fn finish(self: Box<Self>);
 }
@@ -74,6 +80,16 @@ pub trait Executor {
 
     /// Machine-wide counters that the code under test cannot bring about.
     fn machine(&self) -> MachineCounters;
+
+    /// The state of the GPU that is measured, as far as somebody watches it.
+    fn device(&self) -> DeviceState {
+        DeviceState::default()
+    }
+
+    /// What was heard of whoever watches the machine since this was asked last.
+    fn news(&self) -> Vec<News> {
+        Vec::new()
+    }
 
     /// Times a fixed piece of work that is the same in every run and on every machine, in ns; none where it cannot be.
     fn anchor_ns(&self) -> Option<f64>;

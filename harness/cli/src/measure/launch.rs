@@ -8,7 +8,7 @@ use perfharness_contract::{MetricDef, OutcomeKind};
 use perfharness_verdict::Allocation;
 use serde_json::Value;
 
-use super::contamination;
+use super::contamination::{self, Surroundings};
 use super::correctness;
 use super::engine::Recorder;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
@@ -124,6 +124,7 @@ impl LaunchRunner<'_, '_> {
         for part in part_order(self.plan.seed, &self.case_plan.label(), self.launch, parts.len()) {
             self.part(part as u32, &parts[part])?;
         }
+        self.hear();
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
         self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
         Ok(())
@@ -131,6 +132,13 @@ impl LaunchRunner<'_, '_> {
 
     fn emit(&mut self, event: &Event) {
         self.recorder.emit(event);
+    }
+
+    /// Passes on what was heard of whoever watches the machine.
+    fn hear(&mut self) {
+        for news in self.executor.news() {
+            self.emit(&Event::Watched(news));
+        }
     }
 
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
@@ -215,7 +223,8 @@ impl LaunchRunner<'_, '_> {
             length: state.length,
             last: None,
         };
-        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello });
+        let pid = live.session.pid();
+        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello, pid });
         Ok(Some(live))
     }
 
@@ -499,10 +508,10 @@ impl LaunchRunner<'_, '_> {
                 if half == 0 { order.clone() } else { order.iter().rev().copied().collect() };
             for (position, slot) in turn.into_iter().enumerate() {
                 let Some(length) = lives[slot].as_ref().and_then(|live| live.length) else { continue };
-                let before = self.executor.machine();
+                let before = Surroundings::of(&*self.executor);
                 let worked = self.planted(lives[slot].as_ref(), length);
                 let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
-                let after = self.executor.machine();
+                let after = Surroundings::of(&*self.executor);
                 let Some((reply, start_ns)) = sampled else {
                     // The block stays incomplete; the other sides go on with the next one.
                     return Ok(());
@@ -529,6 +538,7 @@ impl LaunchRunner<'_, '_> {
                 }));
             }
         }
+        self.hear();
         self.timing.blocks += 1;
         let dropped = contamination::drop_cause(&flags);
         let (case, launch, placement) = (self.case, self.launch, place.placement);

@@ -25,6 +25,7 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 mod warm_up;
+mod watching;
 
 pub use contamination::{Contamination, Flag};
 pub use engine::{Ended, run_plan};
@@ -39,3 +40,4 @@ pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
 pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};
 pub use stopping::CaseEnd;
 pub use warm_up::WarmUp;
+pub use watching::{WatchState, WatchedTick, WorkerRef};

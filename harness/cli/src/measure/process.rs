@@ -26,6 +26,7 @@ use super::Outcome;
 use super::anchor::Anchor;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use crate::plain_text::{make_plain, plain};
+use crate::telemetry::{DeviceState, News, Watcher};
 
 /// How a worker is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,7 @@ pub struct ProcessExecutor {
     interrupted: Arc<AtomicBool>,
     total_memory: u64,
     anchor: Anchor,
+    watcher: Option<Arc<Watcher>>,
 }
 
 impl ProcessExecutor {
@@ -64,7 +66,12 @@ impl ProcessExecutor {
         let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
         // Where the size of memory cannot be told, nothing is limited by it.
         let total_memory = System::new_with_specifics(kind).map_or(u64::MAX, |system| system.total_memory());
-        Self { workers, interrupted, total_memory, anchor: Anchor::new() }
+        Self { workers, interrupted, total_memory, anchor: Anchor::new(), watcher: None }
+    }
+
+    /// Lets somebody watch the machine, and the workers that are started from here on.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(Arc::new(watcher));
     }
 }
 
@@ -101,6 +108,14 @@ impl Executor for ProcessExecutor {
 
     fn machine(&self) -> MachineCounters {
         machine_counters()
+    }
+
+    fn device(&self) -> DeviceState {
+        self.watcher.as_ref().map(|watcher| watcher.device()).unwrap_or_default()
+    }
+
+    fn news(&self) -> Vec<News> {
+        self.watcher.as_ref().map(|watcher| watcher.news()).unwrap_or_default()
     }
 
     fn anchor_ns(&self) -> Option<f64> {
@@ -190,6 +205,7 @@ struct ProcessSession {
     limit_is_users: bool,
     interrupted: Arc<AtomicBool>,
     scratch: tempfile::TempDir,
+    watcher: Option<Arc<Watcher>>,
 }
 
 impl ProcessSession {
@@ -228,6 +244,9 @@ impl ProcessSession {
                 let _ = done_sender.send(());
             });
         }
+        if let Some(watcher) = &executor.watcher {
+            watcher.add(child.id());
+        }
         let own_limit = (executor.total_memory as f64 * MEMORY_SHARE) as u64;
         Ok(Self {
             stdin: child.stdin.take(),
@@ -241,6 +260,7 @@ impl ProcessSession {
             limit_is_users: options.memory_limit_bytes.is_some(),
             interrupted: Arc::clone(&executor.interrupted),
             scratch,
+            watcher: executor.watcher.clone(),
         })
     }
 
@@ -401,6 +421,10 @@ impl Session for ProcessSession {
         self.clock_offset_ns
     }
 
+    fn pid(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
     fn finish(mut self: Box<Self>) {
         let _ = self.call(&Request::Finish, FAREWELL);
         self.stdin = None;
@@ -413,6 +437,9 @@ impl Session for ProcessSession {
 
 impl Drop for ProcessSession {
     fn drop(&mut self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.remove(self.child.id());
+        }
         let _ = kill_tree(&mut self.child);
         let _ = self.child.wait();
     }

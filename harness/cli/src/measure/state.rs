@@ -10,6 +10,7 @@ use super::contamination::Contamination;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::pairing::Pairing;
 use super::stopping::CaseEnd;
+use super::watching::{WatchState, WorkerRef};
 use super::{Outcome, SampleLength, WarmUp};
 
 /// All cases of a run.
@@ -17,6 +18,8 @@ use super::{Outcome, SampleLength, WarmUp};
 pub struct RunState {
     /// The cases, as numbered by the plan.
     pub cases: Vec<CaseState>,
+    /// What the machine did meanwhile.
+    pub watch: WatchState,
 }
 
 /// One case.
@@ -127,13 +130,17 @@ impl RunState {
     /// A run of which nothing is known; `sides` are the numbers of sides of its cases.
     pub fn new(sides: impl IntoIterator<Item = usize>) -> Self {
         let case = |sides| CaseState { sides: vec![SideState::default(); sides], ..CaseState::default() };
-        Self { cases: sides.into_iter().map(case).collect() }
+        Self { cases: sides.into_iter().map(case).collect(), watch: WatchState::default() }
     }
 
     /// Takes up an event. Events of cases or sides that the plan does not have are ignored: a journal is only read
     /// for the plan that wrote it.
     pub fn apply(&mut self, event: &Event) {
+        if let Event::WorkerOpened { case, side, launch, pid: Some(pid), .. } = event {
+            self.watch.opened(*pid, WorkerRef { case: *case, side: *side, launch: *launch });
+        }
         let number = match event {
+            Event::Watched(news) => return self.watch.hear(news),
             Event::CaseStarted { case, .. }
             | Event::LaunchStarted { case, .. }
             | Event::WorkerOpened { case, .. }
@@ -197,6 +204,8 @@ impl CaseState {
                 }
             }
             Event::CaseFinished { end, .. } => self.end = Some(end.clone()),
+            // It concerns no single case.
+            Event::Watched(_) => {}
             Event::Sampled(SampleEvent { side, .. })
             | Event::WorkerOpened { side, .. }
             | Event::Noted { side, .. }
@@ -389,7 +398,8 @@ impl SideState {
             | Event::LaunchStarted { .. }
             | Event::BlockFinished { .. }
             | Event::LaunchFinished { .. }
-            | Event::CaseFinished { .. } => {}
+            | Event::CaseFinished { .. }
+            | Event::Watched(_) => {}
         }
     }
 

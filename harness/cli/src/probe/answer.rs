@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::thread;
+use std::time::Duration;
 
 use perfharness_gpu::{list_adapters, probe_adapter};
 use perfharness_platform::{exit_at_once, take_stdout};
@@ -9,6 +10,7 @@ use perfharness_platform::{exit_at_once, take_stdout};
 use super::nvidia;
 use crate::args::Question;
 use crate::ceiling::measure;
+use crate::telemetry::{glance, serve};
 
 /// Ends this process, whatever a driver does with it, once nobody holds the other end of its standard input: a hanging
 /// one must not outlive the program that asked and was stopped.
@@ -25,6 +27,9 @@ fn end_with_asker() {
 /// # Errors
 /// Where it cannot be written.
 pub fn answer(question: Question) -> std::io::Result<()> {
+    if let Question::Watch { interval_ms, adapter } = question {
+        return serve(Duration::from_millis(interval_ms), adapter.as_deref());
+    }
     let mut out = take_stdout()?;
     end_with_asker();
     let mut line = match question {
@@ -32,6 +37,8 @@ pub fn answer(question: Question) -> std::io::Result<()> {
         Question::Adapter { at } => serde_json::to_string(&probe_adapter(at)),
         Question::Nvidia => serde_json::to_string(&nvidia::read()),
         Question::Ceilings { device } => serde_json::to_string(&measure(&device)),
+        Question::Glance => serde_json::to_string(&glance()),
+        Question::Watch { .. } => return Ok(()),
     }?;
     line.push('\n');
     out.write_all(line.as_bytes())

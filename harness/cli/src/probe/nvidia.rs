@@ -9,6 +9,7 @@ use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
 use super::{ask, question};
+use crate::telemetry::{open_nvml, why_not};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of a process's name that are asked for.
@@ -81,7 +82,7 @@ fn absent(reason: impl Into<String>) -> Nvidia {
 
 /// Asks the library in this process.
 pub(super) fn read() -> Nvidia {
-    let told = Nvml::init().and_then(|nvml| {
+    let told = open_nvml().and_then(|nvml| {
         let number = nvml.device_count()?;
         let devices = (0..number).map(|at| {
             let told = nvml.device_by_index(at).and_then(|gpu| device(&nvml, &gpu));
@@ -90,12 +91,7 @@ pub(super) fn read() -> Nvidia {
         });
         Ok(Nvidia::Present { driver: nvml.sys_driver_version()?, devices: devices.collect() })
     });
-    told.unwrap_or_else(|error| match error {
-        NvmlError::LibloadingError(_) | NvmlError::LibraryNotFound => {
-            absent("NVIDIA's driver library is not installed")
-        }
-        other => absent(format!("NVIDIA's driver library is there but tells nothing: {other}")),
-    })
+    told.unwrap_or_else(|error| absent(why_not(&error)))
 }
 
 fn device(nvml: &Nvml, gpu: &Device<'_>) -> Result<NvidiaDevice, NvmlError> {

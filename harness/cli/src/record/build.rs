@@ -20,6 +20,7 @@ use crate::measure::{
     CaseEnd, CaseState, CheckStage, LaunchTiming, Outcome, RunState, SampleEvent, SideState,
 };
 use crate::plan::{CasePlan, Catalog, Origin, Plan, Side, Stage, WorkerState};
+use crate::telemetry::timeline;
 
 /// What a record says beside what was measured.
 #[derive(Clone, Debug)]
@@ -150,6 +151,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         ceilings: facts.ceilings,
         confirmation: confirmation.fresh(),
         planted: planted.fresh(),
+        telemetry: timeline(plan, state),
         samples: facts.samples,
     }
 }

@@ -224,6 +224,7 @@ fn flag_word(flag: &Flag) -> String {
     match flag {
         Flag::Preempted { switches } => format!("preempted:{switches}"),
         Flag::Waited { share } => format!("waited:{share:.2}"),
+        Flag::ClockChanged { from_hz, to_hz } => format!("clock-changed:{:.2}", to_hz / from_hz),
         Flag::Outside { what } => format!("{what:?}").to_lowercase(),
     }
 }

@@ -14,6 +14,7 @@ use super::{Environment, Machine, SourceState};
 use crate::ceiling::Ceilings;
 use crate::measure::{CaseEnd, Outcome, Pairing, WorkerCommand};
 use crate::plan::Design;
+use crate::telemetry::Telemetry;
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -60,6 +61,9 @@ pub struct RunRecord {
     /// What was measured with slowdowns that were planted to be found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<FreshRecord>,
+    /// What the machine did meanwhile, where somebody watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Telemetry>,
     /// The raw samples, beside this file.
     pub samples: Option<SamplesRef>,
 }

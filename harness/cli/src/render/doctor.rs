@@ -1,5 +1,6 @@
 //! What the doctor says, as text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use perfharness_gpu::Timestamps;
@@ -7,7 +8,7 @@ use perfharness_gpu::Timestamps;
 use super::Layout;
 use super::table::{heading, wrap};
 use super::units;
-use crate::doctor::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Severity};
+use crate::doctor::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Insight, Severity};
 use crate::probe::{Nvidia, NvidiaDevice};
 use crate::record::SourceState;
 
@@ -26,6 +27,8 @@ pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
     page.row("resolution", &units::duration(facts.conditions.clock_resolution_ns as f64));
     page.section("GPU");
     gpu(&mut page, facts);
+    page.section("Beside times");
+    insight(&mut page, facts);
     page.section("Records");
     records(&mut page, facts);
     let count = |severity: Severity| diagnosis.findings.iter().filter(|f| f.severity == severity).count();
@@ -197,6 +200,36 @@ fn nvidia_device(device: &NvidiaDevice) -> String {
     };
     let (used, total) = (size(device.memory_used_bytes), size(device.memory_total_bytes));
     format!("{}: {used} of {total} memory in use, {processes}", device.name)
+}
+
+fn insight(page: &mut Page, facts: &Facts) {
+    let Insight { telemetry, no_telemetry, no_profiles, ceilings } = &facts.insight;
+    let mut sources: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for series in telemetry {
+        sources.entry(&series.source).or_default().push(&series.name);
+    }
+    let mut label = "telemetry";
+    for (source, names) in sources {
+        page.row(label, &format!("{} (by {source})", names.join(", ")));
+        label = "";
+    }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, reason) in no_telemetry {
+        reasons.entry(reason).or_default().push(name);
+    }
+    for (reason, names) in reasons {
+        page.row(label, &format!("no {}: {reason}", names.join(", ")));
+        label = "";
+    }
+    page.row(
+        "flame graphs",
+        &no_profiles.as_ref().map_or("can be made".into(), |why| format!("none: {why}")),
+    );
+    let measured = |at: &String| format!("measured {at}; a run measures them again after a week");
+    page.row(
+        "ceilings",
+        &ceilings.as_ref().map_or("not measured yet; the next run does it".into(), measured),
+    );
 }
 
 fn records(page: &mut Page, facts: &Facts) {

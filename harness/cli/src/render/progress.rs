@@ -88,7 +88,8 @@ impl Progress {
             | Event::Sampled(_)
             | Event::BlockFinished { .. }
             | Event::Checked { .. }
-            | Event::WorkerFinished { .. } => {}
+            | Event::WorkerFinished { .. }
+            | Event::Watched(_) => {}
         }
     }
 

@@ -7,6 +7,8 @@ pub fn value(unit: &str, value: f64) -> String {
         "bytes" => bytes(value),
         "count" => count(value),
         "share" => percent(value),
+        "Hz" => format!("{}Hz", scaled(value)),
+        "/s" => format!("{}/s", scaled(value)),
         _ if unit.ends_with("/s") => format!("{} {unit}", scaled(value)),
         _ => format!("{} {unit}", digits(value)),
     }
@@ -141,6 +143,7 @@ mod tests {
         assert_eq!(value("records/s", 76_300.0), "76.3 k records/s");
         assert_eq!(value("dB", 3.0), "3.00 dB");
         assert_eq!(value("share", 0.35), "35.0 %");
+        assert_eq!(value("Hz", 1.98e9), "1.98 GHz");
     }
 
     #[test]

@@ -34,4 +34,6 @@ mod samples;
 #[cfg(test)]
 mod show;
 #[cfg(test)]
+mod telemetry;
+#[cfg(test)]
 mod two_builds;

@@ -96,7 +96,16 @@ pub(super) fn gate(
     };
     let Rules { policy, baseline, remarks } = rules;
     let judged = Judged { baseline, policy, remarks, command };
-    let subject = Subject { request, plan, catalog, source, machine, ceilings: None, base: Some(base) };
+    let subject = Subject {
+        request,
+        plan,
+        catalog,
+        source,
+        machine,
+        ceilings: None,
+        base: Some(base),
+        telemetry: !opts.measure.no_telemetry,
+    };
     let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
     measure_and_judge(session, &judged, &path, opts, terminal)
 }

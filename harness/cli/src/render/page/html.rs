@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::plot::{self, PlotError};
 use super::view::{
-    CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, IndexView, MachineHistory, Page, SamplePlot,
-    SharePlot, Trend, WorkloadView,
+    CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, IndexView, MachineHistory, MachineView, Page,
+    SamplePlot, SharePlot, Trend, WorkloadView,
 };
 
 const STYLE: &str = include_str!("../../../templates/report/style.css");
@@ -33,6 +33,7 @@ struct PageTemplate<'a> {
     claims: ClaimsTemplate<'a>,
     workloads: Vec<WorkloadTemplate<'a>>,
     comparison: Option<ComparisonTemplate<'a>>,
+    machine: Option<MachineTemplate<'a>>,
     history: Option<TrendsTemplate<'a>>,
 }
 
@@ -41,7 +42,7 @@ struct PageTemplate<'a> {
 struct IndexTemplate<'a> {
     shell: Shell,
     index: &'a IndexView,
-    machines: Vec<MachineTemplate<'a>>,
+    machines: Vec<ClassTemplate<'a>>,
 }
 
 /// What every page has.
@@ -110,6 +111,22 @@ struct Axis {
     scale: &'static str,
 }
 
+/// What the machine did, and what it can do at most.
+#[derive(Template)]
+#[template(path = "report/machine.html")]
+struct MachineTemplate<'a> {
+    machine: &'a MachineView,
+    strips: Vec<StripTemplate<'a>>,
+    plot: Option<PlotTemplate<'a>>,
+}
+
+struct StripTemplate<'a> {
+    label: &'a str,
+    text: &'a str,
+    /// None for what never changed.
+    plot: Option<PlotTemplate<'a>>,
+}
+
 #[derive(Template)]
 #[template(path = "report/comparison.html")]
 struct ComparisonTemplate<'a> {
@@ -138,7 +155,7 @@ struct TrendTemplate<'a> {
     marks: String,
 }
 
-struct MachineTemplate<'a> {
+struct ClassTemplate<'a> {
     machine: &'a MachineHistory,
     trends: TrendsTemplate<'a>,
 }
@@ -159,6 +176,7 @@ pub fn render_page(page: &Page) -> Result<String, PageError> {
         claims: ClaimsTemplate { tried, untried, tally: &page.claim_tally },
         workloads: page.workloads.iter().map(workload).collect::<Result<_, _>>()?,
         comparison,
+        machine: if page.machine.is_empty() { None } else { Some(machine(&page.machine)?) },
         history,
     };
     Ok(template.render()?)
@@ -172,7 +190,7 @@ pub fn render_index(index: &IndexView) -> Result<String, PageError> {
     let machines = index
         .machines
         .iter()
-        .map(|machine| Ok(MachineTemplate { machine, trends: trends(&machine.caption, &machine.trends)? }))
+        .map(|machine| Ok(ClassTemplate { machine, trends: trends(&machine.caption, &machine.trends)? }))
         .collect::<Result<_, PlotError>>()?;
     Ok(IndexTemplate { shell: Shell::new(), index, machines }.render()?)
 }
@@ -237,6 +255,35 @@ fn shares(plot: &SharePlot) -> Result<PlotTemplate<'_>, PlotError> {
         axis: None,
         text: rows.join("; "),
     })
+}
+
+fn machine(view: &MachineView) -> Result<MachineTemplate<'_>, PlotError> {
+    let telemetry = view.telemetry.iter();
+    let strips = telemetry.flat_map(|telemetry| {
+        let last = telemetry.strips.iter().rposition(|strip| !strip.points.is_empty());
+        telemetry.strips.iter().enumerate().map(move |(at, strip)| {
+            let plot = (!strip.points.is_empty()).then(|| -> Result<_, PlotError> {
+                Ok(PlotTemplate {
+                    title: &strip.label,
+                    caption: "",
+                    svg: plot::strip(strip, &telemetry.bands, Some(at) == last)?,
+                    axis: None,
+                    text: strip.text.clone(),
+                })
+            });
+            Ok(StripTemplate { label: &strip.label, text: &strip.text, plot: plot.transpose()? })
+        })
+    });
+    let plot = view.roofline.as_ref().map(|roofline| -> Result<_, PlotError> {
+        Ok(PlotTemplate {
+            title: "Roofline",
+            caption: "Both axes are logarithmic: equal distances are equal ratios.",
+            svg: plot::roofline(roofline)?,
+            axis: None,
+            text: "Figures are in the table below.".into(),
+        })
+    });
+    Ok(MachineTemplate { machine: view, strips: strips.collect::<Result<_, _>>()?, plot: plot.transpose()? })
 }
 
 fn comparison(comparisons: &Comparisons) -> Result<ComparisonTemplate<'_>, PlotError> {

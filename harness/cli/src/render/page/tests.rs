@@ -69,7 +69,7 @@ fn poison(value: &mut serde_json::Value, path: &[&str]) {
             }
             // Names and ids keep their relations, so each gets the same addition.
             *text = match last {
-                "id" if text.matches('/').count() == 2 => {
+                "id" | "benchmark" if text.matches('/').count() == 2 => {
                     text.split('/').map(|part| format!("{part}{HOSTILE_NAME}")).collect::<Vec<_>>().join("/")
                 }
                 "candidate" | "reference" if text.contains('/') => {

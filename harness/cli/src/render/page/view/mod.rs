@@ -5,28 +5,27 @@ mod claims;
 mod comparison;
 mod head;
 mod history;
+mod machine;
 mod plots;
 mod workload;
 
 use std::collections::BTreeSet;
 
-use perfharness_contract::Reading;
 use serde::Serialize;
 
 pub use claims::{ClaimCase, ClaimGroup};
 pub use comparison::{ComparisonRow, Comparisons, Span};
 pub use head::{Fact, Head, Problem};
 pub use history::{HistoryView, IndexView, MachineHistory, RunRow, Trend, TrendPoint, index};
+pub use machine::{CeilingsView, MachineView, Roofline, RooflinePoint, Strip, TelemetryView, WorkerUse};
 pub use plots::{PlotRow, SamplePlot, ScalingLine, ScalingPlot, Share, SharePlot, ShareRow};
 pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 
-use crate::ceiling::{Ceiling, Ceilings};
 use crate::compare::GateReport;
 use crate::history::Summary;
 use crate::profile::FlameIndex;
 use crate::record::RunRecord;
 use crate::record::samples::Samples;
-use crate::render::units;
 
 /// What a page is made of.
 #[derive(Clone, Copy)]
@@ -56,8 +55,8 @@ pub struct Page {
     pub claims: Vec<ClaimGroup>,
     /// How often each status was reached.
     pub claim_tally: Vec<Count>,
-    /// What the machine can do at most.
-    pub ceilings: Option<CeilingsView>,
+    /// What the machine did, and what it can do at most.
+    pub machine: MachineView,
     /// The workloads.
     pub workloads: Vec<WorkloadView>,
     /// Against accepted figures or a base.
@@ -167,32 +166,12 @@ pub fn page(material: &Material<'_>) -> Page {
         head: head::head(material),
         claim_tally: claims::tally(record),
         claims,
-        ceilings: record.ceilings.as_ref().map(ceilings),
+        machine: machine::machine(record),
         workloads,
         comparisons,
         history: history::of_page(material),
         verdicts,
     }
-}
-
-/// What the machine can do at most, for a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CeilingsView {
-    /// When it was found out.
-    pub measured: String,
-    /// Name, and figure or why there is none.
-    pub rows: Vec<(String, String)>,
-}
-
-fn ceilings(of: &Ceilings) -> CeilingsView {
-    let row = |(name, ceiling): (&String, &Ceiling)| {
-        let text = match &ceiling.value {
-            Reading::Value(value) => units::value(&ceiling.unit, value.0),
-            Reading::Absent { absent } => format!("not measured: {absent}"),
-        };
-        (name.clone(), text)
-    };
-    CeilingsView { measured: head::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
 }
 
 /// A name for a place in a page, made of characters that need no escaping anywhere. Names that lose something get a

@@ -320,13 +320,17 @@ fn error(benchmark: &BenchmarkRecord) -> Figure {
 fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
     let share = || {
         let case = workload.cases.iter().find(|case| case.id == benchmark.id.case)?;
-        let on_gpu = benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|m| m.value.value().is_some());
-        let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, on_gpu)?;
+        let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, runs_on_gpu(benchmark))?;
         let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
         let share = bound.ns / wall;
         Some(Figure::new(format!("{} ({})", units::percent(share), bound.term), share))
     };
     share().unwrap_or_else(Figure::none)
+}
+
+/// Whether a device did any of its work.
+pub(super) fn runs_on_gpu(benchmark: &BenchmarkRecord) -> bool {
+    benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|metric| metric.value.value().is_some())
 }
 
 /// Errors span many magnitudes.

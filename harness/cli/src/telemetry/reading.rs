@@ -1,0 +1,122 @@
+//! What the watching process says, a line each.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::Number;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Names of what is read of each kind of source.
+pub mod quantity {
+    /// Share of the time in which the machine's logical processors were at work, all together.
+    pub const CPU_BUSY: &str = "cpu-busy";
+    /// Mean frequency of the processors.
+    pub const CPU_FREQUENCY: &str = "cpu-frequency";
+    /// Memory in use, by whomever.
+    pub const MEMORY_USED: &str = "memory-used";
+    /// Share of the time in which a kernel ran on the GPU.
+    pub const GPU_UTILIZATION: &str = "gpu-utilization";
+    /// Device memory in use, by whomever.
+    pub const GPU_MEMORY: &str = "gpu-memory-used";
+    /// Clock of the GPU's processors.
+    pub const GPU_CLOCK: &str = "gpu-clock";
+    /// Clock of the GPU's memory.
+    pub const GPU_MEMORY_CLOCK: &str = "gpu-memory-clock";
+    /// Power that the GPU draws.
+    pub const GPU_POWER: &str = "gpu-power";
+    /// Energy that the GPU has used since watching began.
+    pub const GPU_ENERGY: &str = "gpu-energy";
+    /// Temperature of the GPU.
+    pub const GPU_TEMPERATURE: &str = "gpu-temperature";
+}
+
+/// Something that is read again and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesDef {
+    /// Its name; with several GPUs `NAME/1` is that of the second.
+    pub name: String,
+    /// The unit: `share`, `bytes`, `Hz`, `W`, `J`, `°C`.
+    pub unit: String,
+    /// Where it is read: `NVML`, `sysinfo`.
+    pub source: String,
+    /// The GPU that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<String>,
+    /// The stretch in ms that a reading stands for, where its source says that it is another one than the time since the
+    /// reading before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ms: Option<Number>,
+}
+
+/// What is watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    /// Ms between two readings.
+    pub interval_ms: u64,
+    /// What is read.
+    pub series: Vec<SeriesDef>,
+    /// What is not, and why: quantity to reason.
+    pub absent: BTreeMap<String, String>,
+}
+
+/// One reading of everything.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tick {
+    /// When it was made, on the system's monotonic clock, in ns.
+    pub at_ns: u64,
+    /// Name of a series to what was read, in its unit. What a source does not tell this time is not there.
+    pub values: BTreeMap<String, Number>,
+    /// What holds the clock of a GPU down, in its driver's words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// The state of the GPU that is measured.
+    #[serde(default)]
+    pub device: DeviceState,
+    /// The workers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessReading>,
+    /// CPU time that the watching process has used so far, in ns.
+    #[serde(default)]
+    pub cost_ns: Option<u64>,
+}
+
+/// What a reading says of the GPU that is measured, as far as it concerns whoever measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceState {
+    /// Heat or a failing power supply holds its clock down.
+    #[serde(default)]
+    pub throttled: bool,
+    /// Its clock in Hz, where it was at work for most of the time: one that idles sleeps.
+    #[serde(default)]
+    pub busy_clock_hz: Option<f64>,
+}
+
+/// What a reading says of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessReading {
+    /// Its id.
+    pub pid: u32,
+    /// Resident memory.
+    pub rss_bytes: u64,
+    /// CPU time so far, all threads together, in ms.
+    pub cpu_ms: u64,
+    /// Bytes that it has read from storage so far.
+    pub read_bytes: u64,
+    /// Bytes that it has written to storage so far, or that wait to be.
+    pub written_bytes: u64,
+}
+
+/// What is heard of the watching process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "news", rename_all = "kebab-case")]
+pub enum News {
+    /// It has begun.
+    Began(Watched),
+    /// It has read everything once.
+    Tick(Tick),
+    /// Nothing more is heard of it.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+}
