@@ -12,7 +12,8 @@
 //!
 //! [`telemetry`] watches processor, GPU and workers while a run measures.
 //!
-//! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in.
+//! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in, and [`trace`]
+//! files of when it does what.
 //!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
@@ -35,4 +36,5 @@ pub mod record;
 pub mod render;
 pub mod request;
 pub mod telemetry;
+pub mod trace;
 pub mod versions;

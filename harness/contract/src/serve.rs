@@ -150,6 +150,10 @@ impl Worker {
             );
             return Err(WireError { code: ErrorCode::UnsupportedProtocol, message });
         }
+        let mut modes = vec![Mode::Timed, Mode::Metered];
+        if hello.modes.contains(&Mode::Traced) {
+            modes.push(Mode::Traced);
+        }
         self.hello = Some(hello);
         let mut meters: BTreeMap<String, u32> = BTreeMap::new();
         for (name, version) in self.workloads.iter().flat_map(Workload::meters) {
@@ -158,7 +162,6 @@ impl Worker {
                 return Err(WireError { code: ErrorCode::Failed, message });
             }
         }
-        let mut modes = vec![Mode::Timed, Mode::Metered];
         let mut absent_modes = BTreeMap::new();
         match profile::absence() {
             None => modes.push(Mode::Profiled),
@@ -238,6 +241,23 @@ mod tests {
         fn check(&mut self, _: u64) -> Result<Check, Failure> {
             Ok(Check::default())
         }
+    }
+
+    #[test]
+    fn a_worker_announces_no_mode_that_the_harness_does_not_know() {
+        let modes = |known: &str| {
+            let input = format!(
+                "{{\"perfharness\":1,\"id\":1,\"op\":\"hello\",\"protocols\":[1],\"harness\":\"t\",\"seed\":1,\
+                 \"device\":\"none\",\"scratch_dir\":\"\"{known}}}\n"
+            );
+            let mut output = Vec::new();
+            serve_on(Vec::new(), input.as_bytes(), &mut output).unwrap();
+            let frame: ResponseFrame = serde_json::from_slice(&output).unwrap();
+            serde_json::from_value::<HelloReply>(frame.ok.unwrap()).unwrap().modes
+        };
+        assert!(!modes("").contains(&Mode::Traced));
+        let newer = ",\"modes\":[\"timed\",\"metered\",\"traced\",\"dreamt\"]";
+        assert!(modes(newer).starts_with(&[Mode::Timed, Mode::Metered, Mode::Traced]));
     }
 
     #[test]

@@ -36,4 +36,6 @@ mod show;
 #[cfg(test)]
 mod telemetry;
 #[cfg(test)]
+mod trace;
+#[cfg(test)]
 mod two_builds;
