@@ -53,7 +53,6 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         catalog,
         source,
         machine,
-        ceilings: None,
         base: Some(base),
         telemetry: !opts.measure.no_telemetry,
     };

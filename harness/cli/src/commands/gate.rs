@@ -61,7 +61,6 @@ pub(super) fn gate(
         catalog,
         source,
         machine,
-        ceilings: None,
         base: None,
         telemetry: !opts.measure.no_telemetry,
     };

@@ -8,7 +8,7 @@ use perfharness_contract::{Effort, OutcomeKind};
 
 use super::asked::{check_settings, place_paths, request};
 use super::pages::Pages;
-use super::session::{Place, Session, Subject, ceilings, default_path, machine};
+use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, profile, workers};
 use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
 use crate::config::Config;
@@ -57,7 +57,6 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     }
     let machine = machine(&request.device, config, terminal);
     let place = Place { path: &path, lock, replayed };
-    let ceilings = ceilings(&plan, &catalog, &machine, terminal);
     let to_profile = opts.flamegraph.then(|| {
         let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
         (plan.clone(), executor)
@@ -68,7 +67,6 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         catalog,
         source,
         machine,
-        ceilings,
         base: None,
         telemetry: !opts.measure.no_telemetry,
     };

@@ -54,8 +54,6 @@ pub(super) struct Subject {
     pub(super) source: SourceState,
     /// The machine.
     pub(super) machine: Machine,
-    /// What the machine can do at most.
-    pub(super) ceilings: Option<Ceilings>,
     /// What it is measured against.
     pub(super) base: Option<BaseFacts>,
     /// Whether somebody watches the machine meanwhile.
@@ -72,6 +70,8 @@ pub(super) struct Session<'t> {
     journal_fault: Option<JournalError>,
     header: JournalHeader,
     subject: Subject,
+    /// What the machine can do at most.
+    ceilings: Option<Ceilings>,
     executor: ProcessExecutor,
     state: RunState,
 }
@@ -120,6 +120,8 @@ impl<'t> Session<'t> {
                 (lock, header, journal)
             }
         };
+        // Before anybody watches, and before anything is timed: it keeps the machine busy for some seconds.
+        let ceilings = ceilings(&subject, terminal);
         if subject.telemetry {
             watch(&mut executor, &subject, terminal);
         }
@@ -134,6 +136,7 @@ impl<'t> Session<'t> {
             journal_fault: None,
             header,
             subject,
+            ceilings,
             executor,
             state,
         })
@@ -182,9 +185,9 @@ impl<'t> Session<'t> {
     }
 
     fn facts(&self, ended: Ended, samples: Option<SamplesRef>) -> RunFacts {
-        let Subject { plan, source, machine, ceilings, base, .. } = &self.subject;
+        let Subject { plan, source, machine, base, .. } = &self.subject;
         RunFacts {
-            ceilings: ceilings.clone(),
+            ceilings: self.ceilings.clone(),
             run: info(&self.header, plan, ended),
             source: source.clone(),
             machine: machine.clone(),
@@ -267,12 +270,8 @@ pub(super) fn machine(device: &str, config: &Config, terminal: &Terminal) -> Mac
 
 /// What the machine can do at most, where a case of the plan says what it cannot do without. A figure less is no reason not
 /// to measure.
-pub(super) fn ceilings(
-    plan: &Plan,
-    catalog: &Catalog,
-    machine: &Machine,
-    terminal: &Terminal,
-) -> Option<Ceilings> {
+fn ceilings(subject: &Subject, terminal: &Terminal) -> Option<Ceilings> {
+    let Subject { plan, catalog, machine, .. } = subject;
     let has_floor = |case: &CasePlan| {
         let definition = catalog.definition(case.workload.as_str());
         definition.is_some_and(|d| d.cases.iter().any(|c| c.id == case.case && c.floor.is_some()))

@@ -102,7 +102,6 @@ pub(super) fn gate(
         catalog,
         source,
         machine,
-        ceilings: None,
         base: Some(base),
         telemetry: !opts.measure.no_telemetry,
     };
