@@ -71,7 +71,7 @@ pub use definition::{
 pub use floor::Floor;
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
-pub use meter::{Counter, CountingAllocator, Meter, MeterDef};
+pub use meter::{Counter, CountingAllocator, Growth, Meter, MeterDef};
 pub use metric::{Direction, MetricDef, MetricKind, Portability, Scope, standard};
 pub use number::Number;
 pub use outcome::OutcomeKind;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perfharness_contract::{Meter, MeterDef, Number, Reading};
+use perfharness_contract::{Growth, Meter, MeterDef, Number, Reading};
 
 use crate::ledger::Counts;
 use crate::memory::fragmentation;
@@ -18,11 +18,16 @@ pub fn gpu_meter() -> MeterDef {
 /// Meters one device from the start to the end of a sample.
 pub(crate) struct GpuMeter {
     gpu: Gpu,
+    growth: Growth,
 }
 
 impl GpuMeter {
     pub(crate) fn new(gpu: Gpu) -> Self {
-        Self { gpu }
+        Self { gpu, growth: Growth::default() }
+    }
+
+    fn live(&self) -> u64 {
+        self.gpu.inner.memory.borrow().live()
     }
 }
 
@@ -34,6 +39,11 @@ impl Meter for GpuMeter {
         }
         inner.memory.borrow_mut().restart();
         inner.ledger.start();
+        self.growth = Growth::default();
+    }
+
+    fn settle(&mut self, scale: f64) {
+        self.growth.settle(self.live() as i64, scale);
     }
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
@@ -52,6 +62,8 @@ impl Meter for GpuMeter {
         put(metric::GPU_BUSY_SHARE, value(&times.busy.map(|ns| share(ns, wall))));
         put(metric::COPY_TIME, value(&times.copies));
         put(metric::DEVICE_PEAK, inner.memory.borrow().peak().into());
+        put(metric::DEVICE_LIVE, self.live().into());
+        put(metric::DEVICE_GROWTH, self.growth.reading(self.live() as i64));
         let (reserved, fragmented) = reserved(&self.gpu);
         put(metric::DEVICE_RESERVED, value(&reserved));
         put(metric::FRAGMENTATION, value(&fragmented));

@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
+use super::Growth;
 use crate::{Meter, MeterDef, Reading, standard};
 
 /// One set of totals serves the process: there is one global allocator.
@@ -92,7 +93,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
 /// Reads the counting allocator over a stretch; gives typed absences in a program that did not install it.
 #[derive(Debug, Default)]
-pub(crate) struct HeapMeter;
+pub(crate) struct HeapMeter {
+    growth: Growth,
+}
 
 impl HeapMeter {
     pub(crate) fn definition() -> MeterDef {
@@ -107,7 +110,12 @@ impl Meter for HeapMeter {
         }
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
+        self.growth = Growth::default();
         ON.store(true, Ordering::Relaxed);
+    }
+
+    fn settle(&mut self, scale: f64) {
+        self.growth.settle(LIVE.load(Ordering::Relaxed), scale);
     }
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
@@ -117,13 +125,15 @@ impl Meter for HeapMeter {
                 "this worker does not use the counting allocator; add `counting_allocator!()` beside its main"
                     .into(),
         };
-        let figures = [
-            (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed)),
-            (standard::HEAP_BYTES, BYTES.load(Ordering::Relaxed)),
-            (standard::HEAP_PEAK, PEAK.load(Ordering::Relaxed).max(0) as u64),
+        let live = LIVE.load(Ordering::Relaxed);
+        let figures: [(&str, Reading); 4] = [
+            (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed).into()),
+            (standard::HEAP_BYTES, BYTES.load(Ordering::Relaxed).into()),
+            (standard::HEAP_PEAK, (PEAK.load(Ordering::Relaxed).max(0) as u64).into()),
+            (standard::HEAP_GROWTH, self.growth.reading(live)),
         ];
         for (metric, value) in figures {
-            let reading = if CountingAllocator::installed() { value.into() } else { absent() };
+            let reading = if CountingAllocator::installed() { value } else { absent() };
             readings.insert(metric.to_owned(), reading);
         }
     }

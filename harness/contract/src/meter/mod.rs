@@ -10,7 +10,7 @@ pub(crate) use counter::Counters;
 pub use heap::CountingAllocator;
 pub(crate) use heap::HeapMeter;
 
-use crate::{MetricDef, Name, Portability, Reading};
+use crate::{MetricDef, Name, Number, Portability, Reading};
 
 /// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,34 @@ impl MeterDef {
 pub trait Meter {
     /// Begins: everything from here on counts.
     fn start(&mut self);
+    /// What iterations keep from one to the next is in place: growth counts from here on. It is what is found at the end,
+    /// times `scale`, which makes up for the iterations before this call. Not called where a single iteration is all
+    /// there is.
+    fn settle(&mut self, _scale: f64) {}
     /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
+}
+
+/// How much more lives at the end of a stretch than when its iterations had settled; for meters that know what lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Growth {
+    settled: Option<(i64, f64)>,
+}
+
+impl Growth {
+    /// What lived when [`Meter::settle`] was called, and its argument.
+    pub fn settle(&mut self, live: i64, scale: f64) {
+        self.settled = Some((live, scale));
+    }
+
+    /// The growth to what lives now, summed over the iterations of the stretch.
+    pub fn reading(self, live: i64) -> Reading {
+        match self.settled {
+            Some((before, scale)) => Reading::Value(Number((live - before) as f64 * scale)),
+            None => Reading::Absent {
+                absent: "a single iteration does not tell what it leaks from what it keeps for the next"
+                    .into(),
+            },
+        }
+    }
 }
