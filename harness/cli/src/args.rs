@@ -32,6 +32,10 @@ const PROFILE_EXIT_CODES: &str = "\
 Exit codes: 0 something was profiled, 1 the harness failed, 2 usage, 4 nothing could be profiled, 5 a benchmark failed,
 130 interrupted.";
 
+const TRACE_EXIT_CODES: &str = "\
+Exit codes: 0 something was traced, 1 the harness failed, 2 usage, 4 nothing could be traced, 5 a benchmark failed,
+130 interrupted.";
+
 const DOCTOR_EXIT_CODES: &str = "\
 Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
 
@@ -68,6 +72,9 @@ pub enum Command {
     /// Find out where benchmarks spend their time, and draw flame graphs
     #[command(after_help = PROFILE_EXIT_CODES)]
     Profile(ProfileOpts),
+    /// Find out when benchmarks do what, and write timelines for Perfetto
+    #[command(after_help = TRACE_EXIT_CODES)]
+    Trace(TraceOpts),
     /// List workloads, cases, variants and claims
     List(ListOpts),
     /// Show the result of a record
@@ -253,6 +260,42 @@ pub struct ProfileOpts {
     #[command(flatten)]
     pub worker: WorkerOpts,
     /// Print the index as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `trace`.
+#[derive(Debug, Clone, Args)]
+pub struct TraceOpts {
+    /// What to trace: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    #[arg(value_name = "PATTERN", required = true)]
+    pub patterns: Vec<String>,
+    /// Where to write: a folder, or for one benchmark a file that ends with .json [default: reports/COMMIT/traces]
+    #[arg(long, value_name = "DIR|FILE")]
+    pub out: Option<PathBuf>,
+    /// How many iterations to trace
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "3")]
+    pub iterations: u64,
+    /// Which cases [default: quick]
+    #[arg(long)]
+    pub effort: Option<EffortArg>,
+    /// Seed of every input [default: 1]
+    // As for a run.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
+    pub seed: Option<u64>,
+    /// Memory that a worker may use, e.g. 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub memory_limit: Option<u64>,
+    /// Set something that a workload asks for (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
+    #[arg(long, value_name = "DIR")]
+    pub images: Option<String>,
+    /// Workers.
+    #[command(flatten)]
+    pub worker: WorkerOpts,
+    /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,
 }

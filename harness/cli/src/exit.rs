@@ -23,7 +23,7 @@ impl Exit {
     pub const USAGE: u8 = 2;
     /// Something got slower, heavier or wrong (`gate`).
     pub const REGRESSED: u8 = 3;
-    /// Nothing could be decided: nothing was measured or profiled, or all of it is inconclusive.
+    /// Nothing could be decided: nothing was measured, profiled or traced, or all of it is inconclusive.
     pub const UNDECIDED: u8 = 4;
     /// A benchmark failed: crashed, timed out, out of memory, wrong result.
     pub const BENCHMARK_FAILED: u8 = 5;

@@ -10,7 +10,8 @@
 //!
 //! [`doctor`] stands beside that: it says what a machine can measure. Drivers are asked by way of [`probe`].
 //!
-//! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in.
+//! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in, and [`trace`]
+//! files of when it does what.
 //!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
@@ -32,4 +33,5 @@ pub mod profile;
 pub mod record;
 pub mod render;
 pub mod request;
+pub mod trace;
 pub mod versions;

@@ -6,6 +6,7 @@
 //! language; `docs/protocol.md` says how.
 //!
 //! With the feature `profile` a worker can also say where it spends its time, for flame graphs; `docs/profile.md`.
+//! When things happen is told by traced samples, which every worker of this crate takes; `docs/trace.md`.
 //!
 //! A complete worker:
 //!
@@ -61,6 +62,7 @@ mod profile;
 pub mod protocol;
 mod serve;
 pub mod testing;
+mod trace;
 mod workload;
 
 pub use check::{Check, Digest, Tolerance};
@@ -71,7 +73,7 @@ pub use definition::{
 pub use floor::Floor;
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
-pub use meter::{Counter, CountingAllocator, Growth, Meter, MeterDef};
+pub use meter::{Counter, CountingAllocator, Growth, Meter, MeterDef, PointLog};
 pub use metric::{Direction, MetricDef, MetricKind, Portability, Scope, standard};
 pub use number::Number;
 pub use outcome::OutcomeKind;

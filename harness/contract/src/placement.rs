@@ -7,7 +7,7 @@ use perfharness_platform::{clock, self_usage};
 
 use crate::meter::HeapMeter;
 use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
-use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload, profile};
+use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload, profile, trace};
 
 /// A variant that was set up, and what it left. A worker answers out of it; tests can drive it directly.
 pub struct Placement {
@@ -88,6 +88,10 @@ impl Placement {
             Mode::Timed => self.timed(indices),
             Mode::Metered => self.metered(indices, request.lead_in > 0),
             Mode::Profiled => profile::profiled_sample(self.measured.as_mut(), indices),
+            Mode::Traced => {
+                let mut meters = self.setup.meters.borrow_mut();
+                trace::traced_sample(self.measured.as_mut(), &mut meters, indices)
+            }
         }?;
         self.sampled = Some((request.round, request.last_index()));
         Ok(reply)

@@ -12,7 +12,8 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 /// The version of framing and messages that this crate speaks.
 ///
 /// Changes: 1, the first. Keys that were added since, which older peers leave out or ignore: `settings` of `hello`,
-/// `absent_modes` of its answer, `notes` of `prepare`'s, and `profile` of that to a `profiled` sample.
+/// `absent_modes` of its answer, `notes` of `prepare`'s, `profile` of that to a `profiled` sample, `modes` of `hello`, and
+/// the mode `traced` with `trace` of the answer to such a sample.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// How every frame begins. A worker's line may hold text before it (somebody else's unfinished print).
@@ -149,6 +150,19 @@ pub struct Hello {
     /// What the user set for the workloads, e.g. a folder of images; by names that the workloads choose.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
+    /// Modes that the harness knows. A worker announces no other: harnesses from before this key refuse unknown ones.
+    #[serde(default = "first_modes", deserialize_with = "known_modes")]
+    pub modes: Vec<Mode>,
+}
+
+fn first_modes() -> Vec<Mode> {
+    vec![Mode::Timed, Mode::Metered, Mode::Profiled]
+}
+
+/// Those that are known here: the other side may be newer.
+fn known_modes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Mode>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    Ok(names.iter().filter_map(|name| Mode::from_name(name)).collect())
 }
 
 /// The handshake, worker to harness.
@@ -160,7 +174,7 @@ pub struct HelloReply {
     #[serde(default)]
     pub worker: String,
     /// Modes that samples can be taken in.
-    #[serde(default = "timed_only")]
+    #[serde(default = "timed_only", deserialize_with = "known_modes")]
     pub modes: Vec<Mode>,
     /// Reading of the worker's monotonic clock in ns while it answers; places its samples on the harness's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,15 +208,26 @@ pub enum Mode {
     Metered,
     /// Under a profiler; the time is not used.
     Profiled,
+    /// Noting when things happen; the time is not used.
+    Traced,
 }
 
 impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::Timed, Self::Metered, Self::Profiled, Self::Traced];
+
+    /// The mode of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+
     /// The mode's name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timed => "timed",
             Self::Metered => "metered",
             Self::Profiled => "profiled",
+            Self::Traced => "traced",
         }
     }
 }
@@ -270,6 +295,9 @@ pub struct SampleReply {
     /// What the profiler saw; in `profiled` mode only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// When things happened; in `traced` mode only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// Where a profiler found a stretch of iterations: call stacks, and how often each was met.
@@ -309,6 +337,143 @@ pub struct Stack {
     pub frames: Vec<String>,
     /// How often it was met.
     pub count: u64,
+}
+
+/// When things happened over a stretch of iterations. Moments are in ns of the worker's monotonic clock, as
+/// [`SampleReply::start_ns`] is.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Trace {
+    /// What took time.
+    #[serde(default)]
+    pub spans: Vec<TraceSpan>,
+    /// How exactly the spans of a track are placed; by its name. A track that is not here is placed exactly.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tracks: BTreeMap<String, TrackClock>,
+    /// What grew and shrank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<TraceCounter>,
+    /// What made the peak of device memory, the largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<Holder>,
+    /// Spans and changes that are not here because there were too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+    /// What is to be known beside, such as the name of the `adapter`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+    /// What this worker cannot tell: the name of a track or of a counter, and the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A stretch of time with a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceSpan {
+    /// Where it is drawn: `host` for what the variant's own thread does, `gpu` for a device, or any other name.
+    pub track: String,
+    /// What it is called.
+    pub name: String,
+    /// What it stands for.
+    #[serde(default)]
+    pub kind: TraceKind,
+    /// Its start.
+    pub start_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+}
+
+/// What a span of a trace stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceKind {
+    /// One iteration, or several that have no spans of their own.
+    Iteration,
+    /// Waiting for everything that the iterations started.
+    Fence,
+    /// The host waits for a device.
+    Wait,
+    /// A device computes.
+    Compute,
+    /// A device copies.
+    Copy,
+    /// A device clears memory.
+    Clear,
+    /// Anything else.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl TraceKind {
+    /// Its name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Iteration => "iteration",
+            Self::Fence => "fence",
+            Self::Wait => "wait",
+            Self::Compute => "compute",
+            Self::Copy => "copy",
+            Self::Clear => "clear",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether it is work of a device.
+    pub fn is_device(self) -> bool {
+        matches!(self, Self::Compute | Self::Copy | Self::Clear)
+    }
+}
+
+/// How exactly the spans of a track are placed on the worker's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TrackClock {
+    /// By how much they may be off all together, in ns, where that is not nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertainty_ns: Option<u64>,
+    /// They are not placed at all: their moments are those of another clock, of unknown origin.
+    #[serde(default)]
+    pub own_clock: bool,
+}
+
+/// A quantity that grows and shrinks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceCounter {
+    /// What it is called: `heap-live`, `device-live`, or any other name.
+    pub name: String,
+    /// Unit of the values.
+    #[serde(default = "bytes")]
+    pub unit: String,
+    /// Values are changes since the start of the stretch, because what there was before is not known.
+    #[serde(default)]
+    pub relative: bool,
+    /// How many changes a point stands for at most; it is the highest of them.
+    #[serde(default = "one")]
+    pub changes_per_point: u64,
+    /// Moments in ns, and the value from each of them on.
+    pub points: Vec<(u64, i64)>,
+}
+
+fn bytes() -> String {
+    "bytes".into()
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Memory of one name that was held when a peak was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// What its owner calls it.
+    pub label: String,
+    /// In how many pieces.
+    pub count: u64,
+    /// Its bytes, all together.
+    pub bytes: u64,
 }
 
 /// Answer to `check`.
@@ -408,6 +573,41 @@ mod tests {
         assert_eq!(profile.stacks, [Stack { frames: vec!["run".into(), "parse".into()], count: 3 }]);
         let line = serde_json::to_string(&SampleReply { wall_ns: 9, ..SampleReply::default() }).unwrap();
         assert_eq!(line, r#"{"wall_ns":9}"#, "an answer of an older worker looks the same as before");
+    }
+
+    #[test]
+    fn a_trace_needs_spans_with_a_place_in_time_and_no_more() {
+        let reply: SampleReply = serde_json::from_str(
+            r#"{"wall_ns":9,"trace":{"spans":[{"track":"host","name":"a","start_ns":1,"duration_ns":2},
+                {"track":"host","name":"b","kind":"later","start_ns":3,"duration_ns":0}],
+                "counters":[{"name":"heap-live","points":[[1,-5]]}]}}"#,
+        )
+        .unwrap();
+        let trace = reply.trace.unwrap();
+        assert!(trace.spans.iter().all(|span| span.kind == TraceKind::Other), "{trace:?}");
+        let counter = &trace.counters[0];
+        assert_eq!((counter.unit.as_str(), counter.relative, counter.changes_per_point), ("bytes", false, 1));
+        assert_eq!(counter.points, [(1, -5)]);
+        assert_eq!(serde_json::to_string(&Trace::default()).unwrap(), r#"{"spans":[]}"#);
+        for kind in [TraceKind::Iteration, TraceKind::Wait, TraceKind::Other] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
+
+    #[test]
+    fn modes_of_a_newer_version_are_passed_over() {
+        let reply: HelloReply =
+            serde_json::from_str(r#"{"protocol":1,"modes":["timed","dreamt","traced"]}"#).unwrap();
+        assert_eq!(reply.modes, [Mode::Timed, Mode::Traced]);
+        let older: RequestFrame = serde_json::from_str(
+            r#"{"perfharness":1,"id":1,"op":"hello","protocols":[1],"harness":"h","seed":1,"device":"auto","scratch_dir":""}"#,
+        )
+        .unwrap();
+        let Request::Hello(hello) = older.request else { panic!("it is a hello") };
+        assert!(!hello.modes.contains(&Mode::Traced), "a harness that says nothing knows the first three");
+        for mode in Mode::ALL {
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
+        }
     }
 
     #[test]

@@ -150,6 +150,10 @@ impl Worker {
             );
             return Err(WireError { code: ErrorCode::UnsupportedProtocol, message });
         }
+        let mut modes = vec![Mode::Timed, Mode::Metered];
+        if hello.modes.contains(&Mode::Traced) {
+            modes.push(Mode::Traced);
+        }
         self.hello = Some(hello);
         let mut meters: BTreeMap<String, u32> = BTreeMap::new();
         for (name, version) in self.workloads.iter().flat_map(Workload::meters) {
@@ -158,7 +162,6 @@ impl Worker {
                 return Err(WireError { code: ErrorCode::Failed, message });
             }
         }
-        let mut modes = vec![Mode::Timed, Mode::Metered];
         let mut absent_modes = BTreeMap::new();
         match profile::absence() {
             None => modes.push(Mode::Profiled),

@@ -95,6 +95,7 @@ fn through_serve(round: u64) -> anyhow::Result<f64> {
         scratch_dir: std::env::temp_dir().display().to_string(),
         memory_limit_bytes: None,
         settings: BTreeMap::new(),
+        modes: vec![Mode::Timed],
     };
     let sample = SampleRequest {
         handle: 1,

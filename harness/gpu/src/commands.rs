@@ -11,6 +11,7 @@ use crate::mapping::{Mapping, Turn};
 use crate::pipeline::Bound;
 use crate::queries::Slot;
 use crate::spans::SpanKind;
+use crate::trace::NO_MARK;
 use crate::{Gpu, GpuError, Readback, Staging};
 
 /// Commands in the order in which the device carries them out, once they are submitted.
@@ -28,6 +29,8 @@ pub struct Commands {
     /// The run of copies or clears that is being recorded: its kind, and its slot where it is timed.
     run: Option<(SpanKind, Option<Slot>)>,
     slots: Vec<Slot>,
+    /// What a trace knows the pass or the run by that is being recorded.
+    mark: u32,
     counts: Counts,
     mappings: Vec<Rc<Mapping>>,
     /// Staging buffers of single uploads, which live until the submit.
@@ -48,7 +51,7 @@ impl Submission {
     /// When the device fails.
     pub fn wait(&self) -> Result<(), GpuError> {
         self.gpu.count(|counts| counts.syncs += 1);
-        self.gpu.wait_for(Some(self.index.clone()))
+        self.gpu.wait_for(Some(self.index.clone()), "a submit")
     }
 }
 
@@ -68,6 +71,7 @@ impl Commands {
             pass: None,
             run: None,
             slots: Vec::new(),
+            mark: NO_MARK,
             counts: Counts::default(),
             mappings: Vec::new(),
             staged: Vec::new(),
@@ -111,6 +115,7 @@ impl Commands {
     fn copy_up(&mut self, staging: &Buffer, to: &Slice<'_>, bytes: u64) {
         let encoder = self.transfer(SpanKind::Copy);
         encoder.copy_buffer_to_buffer(staging.raw(), 0, to.buffer.raw(), to.offset, bytes);
+        self.name(&["upload ", to.buffer.label()]);
         self.counts.upload_copies += 1;
         self.counts.upload_bytes += bytes;
     }
@@ -123,6 +128,7 @@ impl Commands {
             let bytes = from.copy_bytes()?.min(to.copy_bytes()?);
             let encoder = commands.transfer(SpanKind::Copy);
             encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, to.buffer.raw(), to.offset, bytes);
+            commands.name(&["copy ", from.buffer.label(), " to ", to.buffer.label()]);
             commands.counts.device_copies += 1;
             commands.counts.device_copy_bytes += bytes;
             Ok(())
@@ -135,6 +141,7 @@ impl Commands {
         self.attempt(|commands| {
             let bytes = what.copy_bytes()?;
             commands.transfer(SpanKind::Clear).clear_buffer(what.buffer.raw(), what.offset, Some(bytes));
+            commands.name(&["clear ", what.buffer.label()]);
             Ok(())
         })
     }
@@ -150,6 +157,7 @@ impl Commands {
             if let Some(pass) = &mut commands.pass {
                 bound.dispatch(pass, workgroups);
             }
+            commands.name(&[bound.pipeline_label()]);
             commands.counts.dispatches += 1;
             Ok(())
         })
@@ -171,6 +179,7 @@ impl Commands {
             }
             let encoder = commands.transfer(SpanKind::Copy);
             encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, mapping.buffer.raw(), at, bytes);
+            commands.name(&["download ", from.buffer.label()]);
             mapping.used.set(at + bytes);
             if !known {
                 mapping.set(Turn::Recorded);
@@ -238,11 +247,25 @@ impl Commands {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
     }
 
-    /// A slot for a span, where a metered sample runs and the device can time such spans.
-    fn reserve(&self, kind: SpanKind, needed: wgpu::Features) -> Option<Slot> {
+    /// A slot for a span, where a metered or traced sample runs and the device can time such spans.
+    fn reserve(&mut self, kind: SpanKind, needed: wgpu::Features) -> Option<Slot> {
+        self.mark = NO_MARK;
         let inner = &self.gpu.inner;
-        let timed = inner.ledger.is_on() && inner.features.contains(needed);
-        timed.then(|| inner.ring.borrow_mut().reserve(&inner.device, kind))
+        if !inner.ledger.is_on() || !inner.features.contains(needed) {
+            return None;
+        }
+        let mut mark = NO_MARK;
+        self.gpu.trace(|log| mark = log.mark(kind));
+        let slot = inner.ring.borrow_mut().reserve(&inner.device, kind, mark);
+        self.mark = mark;
+        Some(slot)
+    }
+
+    /// Tells a trace what the command that was recorded last does.
+    fn name(&self, parts: &[&str]) {
+        if self.mark != NO_MARK {
+            self.gpu.trace(|log| log.command(self.mark, parts));
+        }
     }
 
     /// The encoder, within a run of copies or clears.

@@ -15,6 +15,7 @@ use crate::ledger::{Counts, Ledger};
 use crate::memory::{MemoryLedger, PeakBuffers};
 use crate::meter::GpuMeter;
 use crate::queries::QueryRing;
+use crate::trace::TraceLog;
 use crate::{AdapterFacts, Commands, GpuError};
 
 /// Ways in which the device pretends to be less than it is, so that tests meet adapters that are not at hand.
@@ -42,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) ledger: Ledger,
     pub(crate) memory: Rc<RefCell<MemoryLedger>>,
     pub(crate) ring: RefCell<QueryRing>,
+    /// What happens, in a traced sample.
+    pub(crate) trace: RefCell<Option<TraceLog>>,
 }
 
 impl fmt::Debug for Gpu {
@@ -87,6 +90,7 @@ pub(crate) fn open_adapter(
         ledger: Ledger::default(),
         memory: Rc::default(),
         ring: RefCell::default(),
+        trace: RefCell::default(),
     };
     Ok(Gpu { inner: Rc::new(inner) })
 }
@@ -206,7 +210,7 @@ impl Gpu {
     /// What went wrong on the device since the last call that could tell.
     pub fn wait(&self) -> Result<(), GpuError> {
         self.inner.ledger.count(|counts| counts.syncs += 1);
-        self.wait_for(None)
+        self.wait_for(None, "everything submitted")
     }
 
     /// Waits like [`wait`](Self::wait) at the end of a sample: made for `Measured::fence`. The time counts as
@@ -215,7 +219,7 @@ impl Gpu {
     /// # Errors
     /// As [`wait`](Self::wait).
     pub fn fence(&self) -> Result<(), GpuError> {
-        self.wait_for(None)
+        self.wait_for(None, "the fence")
     }
 
     /// Bytes of the buffers that live now.
@@ -233,13 +237,19 @@ impl Gpu {
         self.inner.memory.borrow().peak_buffers()
     }
 
-    /// Waits for a submission, or for all; the time counts, the wait itself does not.
-    pub(crate) fn wait_for(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<(), GpuError> {
-        let start = self.inner.ledger.is_on().then(clock::now);
+    /// Waits for a submission, or for all; the time counts, the wait itself does not. `why` is for a trace.
+    pub(crate) fn wait_for(
+        &self,
+        submission: Option<wgpu::SubmissionIndex>,
+        why: &str,
+    ) -> Result<(), GpuError> {
+        let start = self.inner.ledger.is_on().then(|| (clock::now(), clock::monotonic_ns()));
         let polled =
             self.inner.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: None });
-        if let Some(start) = start {
-            self.inner.ledger.add_host_wait(start.elapsed());
+        if let Some((start, start_ns)) = start {
+            let wait = start.elapsed();
+            self.inner.ledger.add_host_wait(wait);
+            self.trace(|log| log.wait(&["wait for ", why], start_ns, wait.as_nanos() as u64));
         }
         if let Err(error) = polled {
             // A lost device knows no submission; that it is lost is only told to those who poll.
@@ -258,6 +268,13 @@ impl Gpu {
 
     pub(crate) fn check_faults(&self) -> Result<(), GpuError> {
         self.inner.faults.check()
+    }
+
+    /// Notes something, in a traced sample.
+    pub(crate) fn trace(&self, note: impl FnOnce(&mut TraceLog)) {
+        if let Some(log) = self.inner.trace.borrow_mut().as_mut() {
+            note(log);
+        }
     }
 
     pub(crate) fn count(&self, add: impl FnOnce(&mut Counts)) {

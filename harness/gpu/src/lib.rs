@@ -1,8 +1,8 @@
 //! A wgpu device that meters itself.
 //!
 //! A workload opens a [`Gpu`], and from then on every metered sample has readings of [`gpu_metrics`], which it declares with [`gpu_meter`]: device time,
-//! copies by direction, waits of the host, submits, dispatches, buffers and memory. In timed samples all that is
-//! off. Nothing happens behind the author's back: each method says what it copies and whether it waits.
+//! copies by direction, waits of the host, submits, dispatches, buffers and memory. A traced sample has the same things
+//! with their time. In timed samples all that is off. Nothing happens behind the author's back: each method says what it copies and whether it waits.
 //!
 //! | to | use | it costs |
 //! | --- | --- | --- |
@@ -78,6 +78,7 @@ mod adapter;
 mod buffer;
 mod ceiling;
 mod chunk;
+mod clock;
 mod commands;
 mod device;
 mod error;
@@ -93,6 +94,7 @@ mod shader;
 mod spans;
 mod staging;
 pub mod testing;
+mod trace;
 
 pub use adapter::{
     AdapterFacts, AdapterKind, ProbedAdapter, Timestamps, choose_adapter, list_adapters, probe_adapter,

@@ -82,7 +82,7 @@ impl Mapping {
     /// Waits until it is the host's.
     pub(crate) fn settle(&self, gpu: &Gpu) -> Result<(), GpuError> {
         if self.turn() == Turn::Device {
-            gpu.wait_for(self.submission.borrow().clone())?;
+            gpu.wait_for(self.submission.borrow().clone(), self.buffer.label())?;
         }
         match self.turn() {
             Turn::Host => Ok(()),

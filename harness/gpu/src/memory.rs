@@ -1,7 +1,16 @@
-//! Which buffers live, and which lived when there were most bytes of them. Pure: no device.
+//! Which buffers live, which lived when there were most bytes of them, and in a traced sample when. No device.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use perfharness_contract::PointLog;
+use perfharness_contract::protocol::{Trace, TraceCounter};
+use perfharness_platform::clock;
+
+/// Moments that are kept of a traced sample.
+const POINTS_KEPT: usize = 8192;
+/// What the live bytes are called in a trace.
+const DEVICE_LIVE: &str = "device-live";
 
 /// A kind of buffer that was alive when memory was at its peak.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +43,8 @@ pub(crate) struct MemoryLedger {
     peak: u64,
     /// Who made up the peak. `None` while the live buffers do: they are only listed once one of them goes.
     holders: Option<Vec<PeakBuffers>>,
+    /// When there was how much, in a traced sample.
+    points: Option<Box<PointLog<POINTS_KEPT>>>,
 }
 
 impl MemoryLedger {
@@ -51,6 +62,7 @@ impl MemoryLedger {
             self.peak = self.live;
             self.holders = None;
         }
+        self.note();
         EntryId(at)
     }
 
@@ -62,6 +74,34 @@ impl MemoryLedger {
             self.live -= entry.bytes;
             self.vacant.push(id.0);
         }
+        self.note();
+    }
+
+    fn note(&self) {
+        if let Some(points) = &self.points {
+            points.push(clock::monotonic_ns(), self.live as i64);
+        }
+    }
+
+    /// Notes from here on when there is how much.
+    pub(crate) fn start_trace(&mut self) {
+        self.points = Some(Box::default());
+        self.note();
+    }
+
+    /// Ends that, and adds what was noted.
+    pub(crate) fn stop_trace(&mut self, trace: &mut Trace) {
+        let Some(log) = self.points.take() else { return };
+        let mut points = log.points();
+        points.push((clock::monotonic_ns(), self.live as i64));
+        trace.dropped += log.missed();
+        trace.counters.push(TraceCounter {
+            name: DEVICE_LIVE.into(),
+            unit: "bytes".into(),
+            relative: false,
+            changes_per_point: log.changes_per_point(),
+            points,
+        });
     }
 
     /// Lets the peak start again at what lives now.
@@ -111,6 +151,24 @@ mod tests {
 
     fn labels(ledger: &MemoryLedger) -> Vec<(String, u64, u64)> {
         ledger.peak_buffers().into_iter().map(|b| (b.label, b.count, b.bytes)).collect()
+    }
+
+    #[test]
+    fn a_trace_has_what_lived_from_its_start_to_its_end() {
+        let mut ledger = MemoryLedger::default();
+        ledger.create("before".into(), 100);
+        ledger.start_trace();
+        let inside = ledger.create("inside".into(), 20);
+        ledger.release(inside);
+        let mut trace = Trace::default();
+        ledger.stop_trace(&mut trace);
+        ledger.create("after".into(), 7);
+        ledger.stop_trace(&mut trace);
+        let [counter] = &trace.counters[..] else { panic!("{trace:?}") };
+        let values: Vec<i64> = counter.points.iter().map(|(_, value)| *value).collect();
+        assert_eq!(values, [100, 120, 100, 100]);
+        assert!(counter.points.is_sorted_by_key(|(at_ns, _)| *at_ns), "{counter:?}");
+        assert!(!counter.relative);
     }
 
     #[test]

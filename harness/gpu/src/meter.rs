@@ -1,14 +1,23 @@
-//! What a metered sample says of the device.
+//! What metered and traced samples say of the device.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perfharness_contract::protocol::{Holder, Trace, TrackClock};
 use perfharness_contract::{Growth, Meter, MeterDef, Number, Reading};
 
+use crate::clock::{Moment, TickClock};
 use crate::ledger::Counts;
 use crate::memory::fragmentation;
+use crate::queries::moments;
 use crate::spans::{SpanTally, nanoseconds};
+use crate::trace::TraceLog;
 use crate::{Gpu, metric};
+
+/// How often both clocks are looked at, before and after a traced sample.
+const MOMENTS: u32 = 8;
+/// Names that are told of what made a peak.
+const HOLDERS: usize = 5;
 
 /// The meter that a device attaches. A workload that opens a device declares it.
 pub fn gpu_meter() -> MeterDef {
@@ -19,15 +28,51 @@ pub fn gpu_meter() -> MeterDef {
 pub(crate) struct GpuMeter {
     gpu: Gpu,
     growth: Growth,
+    /// What was found of the device's clock before a traced sample.
+    moments: Vec<Moment>,
 }
 
 impl GpuMeter {
     pub(crate) fn new(gpu: Gpu) -> Self {
-        Self { gpu, growth: Growth::default() }
+        Self { gpu, growth: Growth::default(), moments: Vec::new() }
     }
 
     fn live(&self) -> u64 {
         self.gpu.inner.memory.borrow().live()
+    }
+
+    fn moments(&self) -> Vec<Moment> {
+        let inner = &self.gpu.inner;
+        if !inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return Vec::new();
+        }
+        let inside_encoders = inner.features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+        // The ledger is off, so that these waits count nowhere.
+        let wait = || self.gpu.wait_for(None, "the clock").is_ok();
+        moments(&inner.device, &inner.queue, inside_encoders, MOMENTS, wait)
+    }
+
+    /// Adds the stretches of device time, as far as they came back.
+    fn add_device_spans(&self, log: &TraceLog, tally: &SpanTally, moments: &[Moment], trace: &mut Trace) {
+        let Some(first) = tally.found().iter().map(|found| found.span.begin()).min() else { return };
+        let period = self.gpu.queue().get_timestamp_period();
+        let track = TraceLog::device_track();
+        let placed = TickClock::fit(moments, period);
+        let place = match &placed {
+            Some(clock) => TrackClock { uncertainty_ns: Some(clock.uncertainty_ns()), own_clock: false },
+            None => TrackClock { uncertainty_ns: None, own_clock: true },
+        };
+        if place.own_clock {
+            let adapter = &self.gpu.facts().name;
+            let why = format!(
+                "timestamps of {adapter} around nothing did not come back, so its spans have their own clock"
+            );
+            trace.absent.insert(format!("{track}-clock"), why);
+        }
+        let clock = placed.unwrap_or_else(|| TickClock::own(first, period));
+        let spans = tally.found().iter().filter_map(|found| log.device_span(found.mark, found.span, &clock));
+        trace.spans.extend(spans);
+        trace.tracks.insert(track, place);
     }
 }
 
@@ -50,7 +95,7 @@ impl Meter for GpuMeter {
         let inner = &self.gpu.inner;
         let (wall, counts, host_wait) = inner.ledger.stop();
         // The ledger is off by now, so that this wait counts nowhere.
-        let wait = || self.gpu.wait_for(None).is_ok();
+        let wait = || self.gpu.wait_for(None, "the meter").is_ok();
         let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
         let mut put = |id: &str, reading: Reading| readings.insert(id.to_owned(), reading);
         for (id, count) in exact(&counts) {
@@ -67,6 +112,45 @@ impl Meter for GpuMeter {
         let (reserved, fragmented) = reserved(&self.gpu);
         put(metric::DEVICE_RESERVED, value(&reserved));
         put(metric::FRAGMENTATION, value(&fragmented));
+    }
+
+    fn start_trace(&mut self) {
+        self.moments = self.moments();
+        let inner = &self.gpu.inner;
+        if inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            inner.ring.borrow_mut().prepare_trace(&inner.device);
+        }
+        inner.memory.borrow_mut().restart();
+        inner.memory.borrow_mut().start_trace();
+        *inner.trace.borrow_mut() = Some(TraceLog::new());
+        inner.ledger.start();
+    }
+
+    fn stop_trace(&mut self, trace: &mut Trace) {
+        let inner = &self.gpu.inner;
+        let (_, counts, _) = inner.ledger.stop();
+        inner.memory.borrow_mut().stop_trace(trace);
+        let Some(log) = inner.trace.borrow_mut().take() else { return };
+        let wait = || self.gpu.wait_for(None, "the meter").is_ok();
+        let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
+        let mut moments = std::mem::take(&mut self.moments);
+        moments.extend(self.moments());
+        trace.facts.insert("adapter".into(), self.gpu.facts().name.clone());
+        trace.dropped += log.dropped();
+        trace.spans.extend(log.waits());
+        self.add_device_spans(&log, &tally, &moments, trace);
+        let times = device_times(&self.gpu, &counts, &tally);
+        for (what, time) in [(metric::GPU_BUSY, times.busy), (metric::COPY_TIME, times.copies)] {
+            if let Err(reason) = time {
+                trace.absent.insert(what.into(), reason);
+            }
+        }
+        let holders = inner.memory.borrow().peak_buffers().into_iter().take(HOLDERS);
+        trace.holders.extend(holders.map(|held| Holder {
+            label: held.label,
+            count: held.count,
+            bytes: held.bytes,
+        }));
     }
 }
 

@@ -199,6 +199,10 @@ impl Bound {
         self.pipeline.groups(items)
     }
 
+    pub(crate) fn pipeline_label(&self) -> &str {
+        self.pipeline.label()
+    }
+
     pub(crate) fn check(&self, workgroups: [u32; 3]) -> Result<(), GpuError> {
         let limit = self.pipeline.inner.gpu.inner.limits.max_compute_workgroups_per_dimension;
         if workgroups.iter().all(|n| *n <= limit) {

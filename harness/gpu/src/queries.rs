@@ -5,7 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use perfharness_platform::clock;
+
+use crate::clock::Moment;
 use crate::spans::{SpanKind, SpanTally};
+use crate::trace::NO_MARK;
 
 /// Queries in a set; each span takes two.
 const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
@@ -27,6 +31,9 @@ struct Set {
     open: Cell<u32>,
     /// Submitted spans, by their first query: each of them must come back.
     expected: RefCell<Vec<(SpanKind, u32)>>,
+    /// What a trace knows them by, for each pair of queries; empty as long as nothing was traced. It is apart because
+    /// metered samples are not to take more memory for it.
+    marks: RefCell<Vec<u32>>,
     state: Arc<AtomicU8>,
 }
 
@@ -52,6 +59,7 @@ impl Set {
             open: Cell::new(0),
             // All that fit: what metering needs must not be taken for what the hot path keeps.
             expected: RefCell::new(Vec::with_capacity((QUERIES / 2) as usize)),
+            marks: RefCell::default(),
             state: Arc::default(),
         }
     }
@@ -62,6 +70,23 @@ impl Set {
 
     fn is_full(&self) -> bool {
         self.used.get() + 2 > QUERIES
+    }
+
+    fn make_room_for_marks(&self) {
+        self.marks.borrow_mut().resize(QUERIES as usize / 2, NO_MARK);
+    }
+
+    fn set_mark(&self, first: u32, mark: u32) {
+        if mark != NO_MARK {
+            self.make_room_for_marks();
+        }
+        if let Some(place) = self.marks.borrow_mut().get_mut(first as usize / 2) {
+            *place = mark;
+        }
+    }
+
+    fn mark(&self, first: u32) -> u32 {
+        self.marks.borrow().get(first as usize / 2).copied().unwrap_or(NO_MARK)
     }
 
     /// Sends the values on their way to the host.
@@ -94,7 +119,7 @@ impl Set {
                 let at = first as usize * wgpu::QUERY_SIZE as usize;
                 let tick =
                     |at| bytemuck::pod_read_unaligned::<u64>(&view[at..at + wgpu::QUERY_SIZE as usize]);
-                tally.add(kind, tick(at), tick(at + wgpu::QUERY_SIZE as usize));
+                tally.add(kind, self.mark(first), tick(at), tick(at + wgpu::QUERY_SIZE as usize));
             }
         } else {
             tally.add_missing(expected.len() as u64);
@@ -134,6 +159,18 @@ impl Slot {
         }
     }
 
+    /// A pair of timestamps around nothing. Not every device takes them outside of passes.
+    fn around_nothing(&self, encoder: &mut wgpu::CommandEncoder, inside_encoders: bool) {
+        if inside_encoders {
+            self.begin(encoder);
+            self.end(encoder);
+        } else {
+            let timestamp_writes = Some(self.around_pass());
+            let descriptor = wgpu::ComputePassDescriptor { label: Some("meter"), timestamp_writes };
+            drop(encoder.begin_compute_pass(&descriptor));
+        }
+    }
+
     /// The commands that fill it are on their way.
     pub(crate) fn submitted(self) {
         self.set.expected.borrow_mut().push((self.kind, self.first));
@@ -164,7 +201,16 @@ impl QueryRing {
         self.current.get_or_insert_with(|| Rc::new(Set::new(device)));
     }
 
-    pub(crate) fn reserve(&mut self, device: &wgpu::Device, kind: SpanKind) -> Slot {
+    /// Makes the room that a traced sample takes, too.
+    pub(crate) fn prepare_trace(&mut self, device: &wgpu::Device) {
+        self.prepare(device);
+        if let Some(set) = &self.current {
+            set.make_room_for_marks();
+        }
+    }
+
+    /// The next slot; a trace will know its span by `mark`.
+    pub(crate) fn reserve(&mut self, device: &wgpu::Device, kind: SpanKind, mark: u32) -> Slot {
         let set = match self.current.take() {
             Some(set) if !set.is_full() => set,
             full => {
@@ -175,6 +221,7 @@ impl QueryRing {
         let first = set.used.get();
         set.used.set(first + 2);
         set.open.set(set.open.get() + 1);
+        set.set_mark(first, mark);
         self.current = Some(Rc::clone(&set));
         Slot { set, kind, first }
     }
@@ -221,4 +268,41 @@ impl QueryRing {
         self.spans = self.tally.expected() as usize;
         std::mem::take(&mut self.tally)
     }
+}
+
+/// Lets an idle device take timestamps, one pair after the other, and looks at the host's clock around each. What does
+/// not come back is left out.
+pub(crate) fn moments(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    inside_encoders: bool,
+    count: u32,
+    wait: impl Fn() -> bool,
+) -> Vec<Moment> {
+    let mut ring = QueryRing::default();
+    let mut host = Vec::new();
+    for mark in 0..count {
+        let slot = ring.reserve(device, SpanKind::Clear, mark);
+        let mut encoder =
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("meter") });
+        slot.around_nothing(&mut encoder, inside_encoders);
+        let commands = encoder.finish();
+        let before_ns = clock::monotonic_ns();
+        queue.submit([commands]);
+        let waited = wait();
+        let after_ns = clock::monotonic_ns();
+        slot.submitted();
+        if !waited {
+            break;
+        }
+        host.push((before_ns, after_ns));
+    }
+    let tally = ring.finish(device, queue, wait);
+    let found = tally.found().iter();
+    found
+        .filter_map(|found| {
+            let (before_ns, after_ns) = *host.get(found.mark as usize)?;
+            Some(Moment { before_ns, begin: found.span.begin(), end: found.span.end(), after_ns })
+        })
+        .collect()
 }

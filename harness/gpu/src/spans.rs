@@ -24,6 +24,14 @@ impl Span {
     pub(crate) fn from_pair(begin: u64, end: u64) -> Option<Self> {
         (begin != 0 && end != 0 && end >= begin).then_some(Self { begin, end })
     }
+
+    pub(crate) fn begin(self) -> u64 {
+        self.begin
+    }
+
+    pub(crate) fn end(self) -> u64 {
+        self.end
+    }
 }
 
 /// Device ticks in which at least one of the spans was under way: overlaps count once.
@@ -41,10 +49,19 @@ pub(crate) fn merged_ticks(spans: impl IntoIterator<Item = Span>) -> u64 {
     total
 }
 
-/// The spans of one metered stretch: those that came back, and how many did not.
+/// A span that came back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) kind: SpanKind,
+    /// What a trace knows it by.
+    pub(crate) mark: u32,
+    pub(crate) span: Span,
+}
+
+/// The spans of one stretch: those that came back, and how many did not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SpanTally {
-    found: Vec<(SpanKind, Span)>,
+    found: Vec<Found>,
     missing: u64,
 }
 
@@ -55,9 +72,9 @@ impl SpanTally {
     }
 
     /// Takes in the timestamps of one span that was submitted.
-    pub(crate) fn add(&mut self, kind: SpanKind, begin: u64, end: u64) {
+    pub(crate) fn add(&mut self, kind: SpanKind, mark: u32, begin: u64, end: u64) {
         match Span::from_pair(begin, end) {
-            Some(span) => self.found.push((kind, span)),
+            Some(span) => self.found.push(Found { kind, mark, span }),
             None => self.missing += 1,
         }
     }
@@ -65,6 +82,11 @@ impl SpanTally {
     /// Takes in spans whose timestamps could not be read at all.
     pub(crate) fn add_missing(&mut self, count: u64) {
         self.missing += count;
+    }
+
+    /// Those that came back.
+    pub(crate) fn found(&self) -> &[Found] {
+        &self.found
     }
 
     /// How many spans were submitted.
@@ -79,12 +101,12 @@ impl SpanTally {
 
     /// Ticks in which the device was at work.
     pub(crate) fn busy_ticks(&self) -> u64 {
-        merged_ticks(self.found.iter().map(|(_, span)| *span))
+        merged_ticks(self.found.iter().map(|found| found.span))
     }
 
     /// Ticks in which a copy was under way.
     pub(crate) fn copy_ticks(&self) -> u64 {
-        merged_ticks(self.found.iter().filter(|(kind, _)| *kind == SpanKind::Copy).map(|(_, span)| *span))
+        merged_ticks(self.found.iter().filter(|found| found.kind == SpanKind::Copy).map(|found| found.span))
     }
 }
 
@@ -140,11 +162,11 @@ mod tests {
     #[test]
     fn a_tally_tells_copies_from_the_rest_and_counts_what_is_missing() {
         let mut tally = SpanTally::default();
-        tally.add(SpanKind::Compute, 10, 20);
-        tally.add(SpanKind::Copy, 15, 30);
-        tally.add(SpanKind::Copy, 28, 33);
-        tally.add(SpanKind::Clear, 40, 41);
-        tally.add(SpanKind::Compute, 0, 0);
+        tally.add(SpanKind::Compute, 0, 10, 20);
+        tally.add(SpanKind::Copy, 0, 15, 30);
+        tally.add(SpanKind::Copy, 0, 28, 33);
+        tally.add(SpanKind::Clear, 0, 40, 41);
+        tally.add(SpanKind::Compute, 0, 0, 0);
         tally.add_missing(2);
         assert_eq!(tally.copy_ticks(), 18);
         assert_eq!(tally.busy_ticks(), 24);

@@ -192,6 +192,7 @@ mod tests {
                 scratch_dir: "unused".into(),
                 memory_limit_bytes: None,
                 settings: std::collections::BTreeMap::new(),
+                modes: SampleMode::ALL.to_vec(),
             }),
             Request::Describe,
             Request::Prepare { benchmark: "raw/c/v".parse().unwrap(), placement: 0 },

@@ -1,4 +1,4 @@
-//! Planted memory, in a process of its own: the heap meter counts what all threads do.
+//! Planted memory, metered and traced, in a process of its own: the heap meter counts what all threads do.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ perfharness_contract::counting_allocator!();
 /// One test: what one allocates, the other would count.
 #[test]
 fn planted_memory_is_metered() {
-    a_doubled_peak();
+    a_doubled_peak_is_metered_and_drawn();
     leaks_and_allocations();
 }
 
@@ -38,7 +38,7 @@ fn leaks_and_allocations() {
     }
 }
 
-fn a_doubled_peak() {
+fn a_doubled_peak_is_metered_and_drawn() {
     let workload = workload();
     let name = |text: &str| Name::new(text).unwrap();
     for (spec, due) in [("", 262_144.0), ("peak=2", 524_288.0)] {
@@ -49,6 +49,21 @@ fn a_doubled_peak() {
         assert_eq!(placement.notes(), notes);
         let readings = sample(&mut placement, 1, 2);
         assert_eq!(readings[standard::HEAP_PEAK].value(), Some(due), "{spec}");
+
+        let request =
+            SampleRequest { handle: 0, mode: Mode::Traced, round: 1, offset: 0, lead_in: 1, iterations: 2 };
+        let traced = placement.sample(&request).unwrap();
+        let trace = traced.trace.unwrap();
+        let [heap] = &trace.counters[..] else { panic!("{trace:?}") };
+        assert_eq!((heap.name.as_str(), heap.relative, heap.changes_per_point), ("heap-live", true, 1));
+        let values: Vec<i64> = heap.points.iter().map(|(_, value)| *value).collect();
+        // The buffer comes and goes in each of the two iterations, and nothing else does: no memory of the trace either.
+        assert_eq!(values, [0, due as i64, 0, due as i64, 0, 0], "{spec}");
+        let end_ns = traced.start_ns.unwrap() + traced.wall_ns;
+        let inside = &heap.points[1..heap.points.len() - 1];
+        assert!(inside.iter().all(|(at, _)| (traced.start_ns.unwrap()..=end_ns).contains(at)), "{heap:?}");
+        let spans: u64 = trace.spans.iter().map(|span| span.duration_ns).sum();
+        assert_eq!(spans, traced.wall_ns, "{:?}", trace.spans);
     }
 }
 

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod session;
 mod show;
+mod trace;
 mod workers;
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -59,6 +60,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
     match cli.command {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::Profile(opts) => profile::profile(&opts, &config()?, terminal),
+        Command::Trace(opts) => trace::trace(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
         Command::Report(opts) => report::report(&opts, &config()?, terminal),

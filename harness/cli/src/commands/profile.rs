@@ -137,7 +137,8 @@ impl Base {
     }
 }
 
-fn describe(
+/// Asks workers what there is to measure.
+pub(super) fn describe(
     request: &RunRequest,
     commands: &[WorkerCommand],
     interrupted: &Arc<AtomicBool>,
@@ -148,7 +149,8 @@ fn describe(
     workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
 }
 
-fn failed(catalog: &Catalog) -> bool {
+/// Whether a worker did not answer.
+pub(super) fn failed(catalog: &Catalog) -> bool {
     catalog.workers.iter().any(|worker| worker.outcome.kind != OutcomeKind::Ok)
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use perfharness_contract::protocol::{
-    CheckReply, HelloReply, Mode, Prepared, Profile, Reading, Request, SampleReply, SampleRequest,
+    CheckReply, HelloReply, Mode, Prepared, Profile, Reading, Request, SampleReply, SampleRequest, Trace,
 };
 use perfharness_contract::{Check, Digest, OutcomeKind};
 use perfharness_platform::{MachineCounters, ProcessUsage};
@@ -97,6 +97,8 @@ pub(super) struct Script {
     check: Reply<(u64, u64, bool), CheckReply>,
     readings: Reply<SampleRequest, BTreeMap<String, Reading>>,
     profile: Reply<SampleRequest, Option<Profile>>,
+    trace: Reply<(SampleRequest, u64), Option<Trace>>,
+    finish_ns: u64,
     absent_modes: BTreeMap<String, String>,
     disturbance: Play<Option<Contamination>>,
     fault: Reply<(u32, Step), Option<Fault>>,
@@ -116,6 +118,8 @@ impl Script {
             check: Rc::new(|(round, index, _)| right(round, index)),
             readings: Rc::new(|_| BTreeMap::new()),
             profile: Rc::new(|_| None),
+            trace: Rc::new(|_| None),
+            finish_ns: 0,
             absent_modes: BTreeMap::new(),
             disturbance: Rc::new(|_| None),
             fault: Rc::new(|_| None),
@@ -153,6 +157,17 @@ impl Script {
     pub(super) fn profiled(self, profile: impl Fn(SampleRequest) -> Option<Profile> + 'static) -> Self {
         let modes = vec![Mode::Timed, Mode::Metered, Mode::Profiled];
         Self { profile: Rc::new(profile), modes, ..self }
+    }
+
+    /// What traced samples report, given their start on the worker's clock; it then takes some.
+    pub(super) fn traced(self, trace: impl Fn(SampleRequest, u64) -> Option<Trace> + 'static) -> Self {
+        let modes = vec![Mode::Timed, Mode::Metered, Mode::Traced];
+        Self { trace: Rc::new(move |(request, start_ns)| trace(request, start_ns)), modes, ..self }
+    }
+
+    /// How long it takes to end.
+    pub(super) fn finish_costs(self, finish_ns: u64) -> Self {
+        Self { finish_ns, ..self }
     }
 
     /// Says why it does not take some samples.
@@ -418,6 +433,7 @@ impl MockSession {
             involuntary_switches: Some(0),
             readings: if mode == Mode::Metered { (self.script.readings)(request) } else { BTreeMap::new() },
             profile: if mode == Mode::Profiled { (self.script.profile)(request) } else { None },
+            trace: if mode == Mode::Traced { (self.script.trace)((request, start_ns)) } else { None },
         }
     }
 }
@@ -472,6 +488,7 @@ impl Session for MockSession {
         let (worker, launch) = (self.worker, self.launch);
         let entry = Entry { worker, launch, deadline: None, step: Step::Finished };
         self.world.transcript.borrow_mut().push(entry);
+        self.world.pass(self.script.finish_ns as f64);
     }
 }
 

@@ -5,6 +5,7 @@
 //! run that was cut off goes on from its journal, and every rule can be tested without a process or a clock.
 
 mod allocation;
+mod alone;
 mod anchor;
 mod contamination;
 mod correctness;
@@ -24,7 +25,9 @@ mod state;
 mod stopping;
 #[cfg(test)]
 mod tests;
+mod tracing;
 mod warm_up;
+mod worker_clock;
 
 pub use contamination::{Contamination, Flag};
 pub use engine::{Ended, run_plan};
@@ -38,4 +41,5 @@ pub use profiling::{Profiled, profile_side};
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
 pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};
 pub use stopping::CaseEnd;
+pub use tracing::{Phase, Timeline, Traced, trace_side};
 pub use warm_up::WarmUp;

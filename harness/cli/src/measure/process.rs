@@ -11,7 +11,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{
-    Description, ErrorCode, FRAME_START, Hello, HelloReply, PROTOCOL_VERSION, Request, RequestFrame,
+    Description, ErrorCode, FRAME_START, Hello, HelloReply, Mode, PROTOCOL_VERSION, Request, RequestFrame,
     ResponseFrame, WireError,
 };
 use perfharness_platform::{
@@ -83,6 +83,7 @@ impl Executor for ProcessExecutor {
             scratch_dir: session.scratch.path().display().to_string(),
             memory_limit_bytes: options.memory_limit_bytes,
             settings: options.settings.clone(),
+            modes: Mode::ALL.to_vec(),
         });
         let before = clock::monotonic_ns();
         let hello: HelloReply = call(&mut session, &request, options.deadline)?;

@@ -8,6 +8,7 @@ mod order;
 mod profiling;
 mod resume;
 mod stopping;
+mod tracing;
 mod warm_up;
 
 use std::collections::BTreeMap;

@@ -74,7 +74,7 @@ pub fn write(
         Former::Kept => others(&older, shots, folder),
         Former::Replaced => FlameIndex::default(),
     };
-    let names = FileNames::without(index.files().map(stem));
+    let names = FileNames::divided_by("-").without(index.files().map(stem));
     let mut writer = Writer { folder, formats, names };
     for shot in shots {
         let profile = match &shot.profiled.profile {

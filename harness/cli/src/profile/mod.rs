@@ -16,6 +16,7 @@ pub use index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, INDEX_FORMAT, IndexError, ProfileFacts,
     ProfileState, ProfiledBenchmark,
 };
+pub(crate) use names::FileNames;
 pub use stacks::StackProfile;
 
 use serde::{Deserialize, Serialize};

@@ -8,30 +8,39 @@ use perfharness_contract::Digest;
 const LONGEST: usize = 160;
 
 /// Gives out names of files, no two of them alike, also where a file system takes `a` and `A` for the same.
-#[derive(Debug, Default)]
-pub(super) struct FileNames(BTreeSet<String>);
+#[derive(Debug)]
+pub(crate) struct FileNames {
+    divider: &'static str,
+    taken: BTreeSet<String>,
+}
 
 impl FileNames {
-    /// Names of which these, without what ends them, are taken.
-    pub(super) fn without<'a>(taken: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(taken.into_iter().map(str::to_lowercase).collect())
+    /// Names whose parts are divided by this.
+    pub(crate) fn divided_by(divider: &'static str) -> Self {
+        Self { divider, taken: BTreeSet::new() }
     }
 
-    /// A name for these parts: the parts, divided by `-`. Where that would be the name of something else, too, or where
+    /// The same, but these, without what ends them, are taken.
+    pub(crate) fn without<'a>(mut self, taken: impl IntoIterator<Item = &'a str>) -> Self {
+        self.taken.extend(taken.into_iter().map(str::to_lowercase));
+        self
+    }
+
+    /// A name for these parts: the parts and what divides them. Where that would be the name of something else, too, or where
     /// characters had to be replaced, a digest of the parts follows, so that it depends on them and on nothing else.
-    pub(super) fn take(&mut self, parts: &[&str]) -> String {
-        let joined = parts.join("-");
+    pub(crate) fn take(&mut self, parts: &[&str]) -> String {
+        let joined = parts.join(self.divider);
         let name: String = joined.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
-        if name == joined && name.len() <= LONGEST && self.0.insert(name.to_lowercase()) {
+        if name == joined && name.len() <= LONGEST && self.taken.insert(name.to_lowercase()) {
             return name;
         }
         let digest = Digest::of_parts(parts.iter().map(|part| part.as_bytes())).0;
         // Only ASCII is left, so that any place is between two characters.
         let short = format!("{}-{}", &name[..name.len().min(LONGEST)], &digest[..8]);
         let numbered = (2..).map(|number| format!("{short}-{number}"));
-        let free = |name: &String| !self.0.contains(&name.to_lowercase());
+        let free = |name: &String| !self.taken.contains(&name.to_lowercase());
         let name = std::iter::once(short.clone()).chain(numbered).find(free).unwrap_or(short);
-        self.0.insert(name.to_lowercase());
+        self.taken.insert(name.to_lowercase());
         name
     }
 }
@@ -46,14 +55,14 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_the_parts_themselves() {
-        let mut names = FileNames::default();
+        let mut names = FileNames::divided_by("-");
         assert_eq!(names.take(&["json-logging", "n1000", "slow"]), "json-logging-n1000-slow");
         assert_eq!(names.take(&["a", "b", "v1.5_x"]), "a-b-v1.5_x");
     }
 
     #[test]
     fn parts_that_join_to_the_same_get_different_names() {
-        let mut names = FileNames::default();
+        let mut names = FileNames::divided_by("-");
         let first = names.take(&["a-b", "c", "v"]);
         let second = names.take(&["a", "b-c", "v"]);
         let third = names.take(&["A-B", "c", "v"]);
@@ -64,7 +73,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_name_leads_out_of_its_folder() {
-        let mut names = FileNames::default();
+        let mut names = FileNames::divided_by("-");
         for part in ["..", "a b", "a:b", "ä", "<x>", "a\u{202e}b", "|"] {
             let name = names.take(&[part, part, part]);
             assert!(name.chars().all(is_safe) && !name.contains('/'), "{name}");
@@ -75,7 +84,7 @@ mod tests {
 
     #[test]
     fn long_names_are_cut_and_told_apart() {
-        let mut names = FileNames::default();
+        let mut names = FileNames::divided_by("-");
         let part = "x".repeat(100);
         let (one, other) = (names.take(&[&part, &part, "a"]), names.take(&[&part, &part, "b"]));
         assert!(one != other && one.len() < 200 && other.len() < 200, "{one} {other}");
@@ -83,7 +92,7 @@ mod tests {
 
     #[test]
     fn names_that_are_taken_are_not_given_out() {
-        let mut names = FileNames::without(["W-c-v"]);
+        let mut names = FileNames::divided_by("-").without(["W-c-v"]);
         let first = names.take(&["w", "c", "v"]);
         assert!(first != "w-c-v" && first.starts_with("w-c-v-"), "{first}");
         assert_ne!(names.take(&["w", "c", "v"]), first);

@@ -196,7 +196,7 @@ fn text_column<'r>(column: usize, row: &'r Row<'_>) -> &'r str {
         0 => row.workload,
         1 => row.case,
         2 => row.variant,
-        9 => mode_word(row.mode),
+        9 => row.mode.as_str(),
         10 => row.metric,
         ORIGIN => origin_word(row.origin),
         _ => &row.flags,
@@ -208,15 +208,6 @@ pub fn origin_word(origin: Origin) -> &'static str {
     match origin {
         Origin::Head => "head",
         Origin::Base => "base",
-    }
-}
-
-/// The word for a mode, as the column `mode` has it.
-pub fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Timed => "timed",
-        Mode::Metered => "metered",
-        Mode::Profiled => "profiled",
     }
 }
 
@@ -480,9 +471,7 @@ impl File {
     fn modes(&self) -> Result<Vec<Mode>, SamplesError> {
         self.column::<ByteArrayType, _>("mode", |value| {
             let word = utf8(value)?;
-            let modes = [Mode::Timed, Mode::Metered, Mode::Profiled];
-            let known = modes.into_iter().find(|mode| mode_word(*mode) == word);
-            known.ok_or_else(|| {
+            Mode::from_name(word).ok_or_else(|| {
                 format!("has the mode `{}`, which this perfharness does not know", plain(word))
             })
         })

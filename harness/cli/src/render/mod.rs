@@ -10,6 +10,7 @@ pub mod page;
 mod profile;
 mod progress;
 mod table;
+mod trace;
 pub mod units;
 
 #[cfg(test)]
@@ -25,3 +26,4 @@ pub use list::render_list;
 pub use profile::render_profiles;
 pub use progress::Progress;
 pub use table::{Layout, render_extent, render_plan, render_record};
+pub use trace::render_traces;

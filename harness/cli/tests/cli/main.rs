@@ -34,4 +34,6 @@ mod samples;
 #[cfg(test)]
 mod show;
 #[cfg(test)]
+mod trace;
+#[cfg(test)]
 mod two_builds;

@@ -1,10 +1,13 @@
-//! A global allocator that counts while a metered sample runs.
+//! A global allocator that counts while a metered sample runs, and tells when, while a traced one does.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use super::Growth;
+use perfharness_platform::clock;
+
+use super::{Growth, PointLog};
+use crate::protocol::{Trace, TraceCounter};
 use crate::{Meter, MeterDef, Reading, standard};
 
 /// One set of totals serves the process: there is one global allocator.
@@ -15,6 +18,16 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 /// Live bytes relative to the start of the stretch; negative where older memory was freed.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
+/// Whether changes of the live bytes are kept, with their time.
+static TRACING: AtomicBool = AtomicBool::new(false);
+/// Where: room that is there from the start, because an allocator cannot allocate.
+static POINTS: PointLog<POINTS_KEPT> = PointLog::new();
+const POINTS_KEPT: usize = 8192;
+
+/// What the live bytes are called in a trace.
+const HEAP_LIVE: &str = "heap-live";
+const NOT_INSTALLED: &str =
+    "this worker does not use the counting allocator; add `counting_allocator!()` beside its main";
 
 /// The system allocator with counts of calls, bytes, and live and peak growth. While no metered sample runs it
 /// adds one relaxed load and a branch to each call. Install it with [`counting_allocator!`](crate::counting_allocator).
@@ -43,11 +56,20 @@ fn grew(size: usize, live: i64) {
     BYTES.fetch_add(size as u64, Ordering::Relaxed);
     let now = LIVE.fetch_add(live, Ordering::Relaxed) + live;
     PEAK.fetch_max(now, Ordering::Relaxed);
+    trace(now);
 }
 
 #[cold]
 fn shrank(size: usize) {
-    LIVE.fetch_sub(size as i64, Ordering::Relaxed);
+    let size = size as i64;
+    let now = LIVE.fetch_sub(size, Ordering::Relaxed) - size;
+    trace(now);
+}
+
+fn trace(live: i64) {
+    if TRACING.load(Ordering::Relaxed) {
+        POINTS.push(clock::monotonic_ns(), live);
+    }
 }
 
 #[expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
@@ -120,11 +142,7 @@ impl Meter for HeapMeter {
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         ON.store(false, Ordering::Relaxed);
-        let absent = || Reading::Absent {
-            absent:
-                "this worker does not use the counting allocator; add `counting_allocator!()` beside its main"
-                    .into(),
-        };
+        let absent = || Reading::Absent { absent: NOT_INSTALLED.into() };
         let live = LIVE.load(Ordering::Relaxed);
         let figures: [(&str, Reading); 4] = [
             (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed).into()),
@@ -136,5 +154,31 @@ impl Meter for HeapMeter {
             let reading = if CountingAllocator::installed() { value } else { absent() };
             readings.insert(metric.to_owned(), reading);
         }
+    }
+
+    fn start_trace(&mut self) {
+        POINTS.clear();
+        POINTS.push(clock::monotonic_ns(), 0);
+        TRACING.store(true, Ordering::Relaxed);
+        self.start();
+    }
+
+    fn stop_trace(&mut self, trace: &mut Trace) {
+        ON.store(false, Ordering::Relaxed);
+        TRACING.store(false, Ordering::Relaxed);
+        if !CountingAllocator::installed() {
+            trace.absent.insert(HEAP_LIVE.into(), NOT_INSTALLED.into());
+            return;
+        }
+        let mut points = POINTS.points();
+        points.push((clock::monotonic_ns(), LIVE.load(Ordering::Relaxed)));
+        trace.dropped += POINTS.missed();
+        trace.counters.push(TraceCounter {
+            name: HEAP_LIVE.into(),
+            unit: "bytes".into(),
+            relative: true,
+            changes_per_point: POINTS.changes_per_point(),
+            points,
+        });
     }
 }

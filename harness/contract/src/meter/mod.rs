@@ -2,6 +2,7 @@
 
 mod counter;
 mod heap;
+mod points;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,9 @@ pub use counter::Counter;
 pub(crate) use counter::Counters;
 pub use heap::CountingAllocator;
 pub(crate) use heap::HeapMeter;
+pub use points::PointLog;
 
+use crate::protocol::Trace;
 use crate::{MetricDef, Name, Number, Portability, Reading};
 
 /// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
@@ -58,6 +61,12 @@ pub trait Meter {
     fn settle(&mut self, _scale: f64) {}
     /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
+    /// Begins a traced stretch: from here on it matters when things happen. Meters without a sense of time leave this
+    /// and [`stop_trace`](Self::stop_trace) as they are. What is noted here should take no memory until the end, because
+    /// the heap of the stretch is traced, too.
+    fn start_trace(&mut self) {}
+    /// Ends a traced stretch, and adds what happened, with moments of `perfharness_platform::clock::monotonic_ns`.
+    fn stop_trace(&mut self, _trace: &mut Trace) {}
 }
 
 /// How much more lives at the end of a stretch than when its iterations had settled; for meters that know what lives.

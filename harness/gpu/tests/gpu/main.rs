@@ -18,3 +18,5 @@ mod memory;
 mod noop;
 #[cfg(test)]
 mod times;
+#[cfg(test)]
+mod traces;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::Reading;
+use perfharness_contract::protocol::Trace;
 pub(crate) use perfharness_gpu::testing::{require_adapter, require_adapter_with};
 use perfharness_gpu::{Bound, Buffer, Gpu};
 
@@ -17,6 +18,16 @@ pub(crate) fn metered<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Readings, T) {
     let result = run();
     meter.stop(&mut readings);
     (readings, result)
+}
+
+/// A traced sample of what `run` does, and what `run` returned.
+pub(crate) fn traced<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Trace, T) {
+    let mut meter = gpu.meter();
+    let mut trace = Trace::default();
+    meter.start_trace();
+    let result = run();
+    meter.stop_trace(&mut trace);
+    (trace, result)
 }
 
 /// The value of a metric that must have one.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{ExportError, definition};
 use crate::record::RunRecord;
-use crate::record::samples::{Row, Samples, mode_word, origin_word};
+use crate::record::samples::{Row, Samples, origin_word};
 
 /// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
 const COLUMNS: [&str; 18] = [
@@ -84,7 +84,7 @@ fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
         block: row.block,
         round: row.round,
         position: row.position,
-        mode: mode_word(row.mode),
+        mode: row.mode.as_str(),
         metric: inert(row.metric),
         value: row.value,
         unit: inert(unit),

@@ -1,0 +1,149 @@
+//! `perfharness trace`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use perfharness_contract::{Effort, OutcomeKind};
+
+use super::Terminal;
+use super::asked::{check_settings, place_paths, request};
+use super::profile::{describe, failed};
+use super::session::default_path;
+use crate::args::{MeasureOpts, TraceOpts};
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult, Exit};
+use crate::measure::{ProcessExecutor, Traced, trace_side};
+use crate::plan::{Plan, select};
+use crate::record::SourceState;
+use crate::render::render_traces;
+use crate::trace::{Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces};
+
+/// Name of the folder beside a record.
+const FOLDER: &str = "traces";
+/// What draws them.
+const VIEWER: &str = "https://ui.perfetto.dev";
+
+/// Traces benchmarks and writes a file for each.
+pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let measure = measure_opts(opts);
+    let request = request(&opts.patterns, &measure, config, Effort::Quick)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
+    check_settings(&measure, &catalog)?;
+    let patterns = request.parsed_patterns()?;
+    let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
+    place_paths(&mut plan.settings, &measure, config, &catalog);
+    let destination = destination(opts.out.as_deref(), &plan)?;
+
+    let asked_to_stop = Arc::clone(&interrupted);
+    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
+        .context("cannot listen to Ctrl-C")?;
+    let executor = ProcessExecutor::new(request.workers.clone(), interrupted);
+    let taken = take(&plan, executor, opts.iterations, &destination, terminal)?;
+    if opts.json {
+        terminal.print_json(&taken.traces)?;
+    } else {
+        terminal.print(&render_traces(&taken.traces))?;
+    }
+    if taken.any() {
+        terminal
+            .hint(&format!("open a trace in {VIEWER} (it stays in your browser), or in chrome://tracing"));
+    }
+    Ok(taken.exit_code(&plan, failed(&catalog)))
+}
+
+/// Where to write, where that can be.
+fn destination(out: Option<&Path>, plan: &Plan) -> Result<Destination, CommandError> {
+    let default = || default_path(&SourceState::read()).with_file_name(FOLDER);
+    let destination = out.map_or_else(|| Destination::Folder(default()), Destination::of);
+    let benchmarks = plan.cases.iter().map(|case| case.sides.len()).sum::<usize>();
+    if let (Destination::File(file), 2..) = (&destination, benchmarks) {
+        return Err(CommandError::Usage(format!(
+            "--out {} is one file, and {benchmarks} benchmarks are selected: name a folder, or select one of them as \
+             workload/case/variant",
+            file.display()
+        )));
+    }
+    destination.prepare().map_err(|error| {
+        let folder = destination.folder().display();
+        CommandError::Usage(format!(
+            "cannot write to the folder {folder}: {error}; name one that you can write to with --out"
+        ))
+    })?;
+    Ok(destination)
+}
+
+/// Those of a run that make sense here.
+fn measure_opts(opts: &TraceOpts) -> MeasureOpts {
+    MeasureOpts {
+        effort: opts.effort,
+        time_budget: None,
+        launches: None,
+        seed: opts.seed,
+        memory_limit: opts.memory_limit,
+        set: opts.set.clone(),
+        images: opts.images.clone(),
+        worker: opts.worker.clone(),
+    }
+}
+
+/// What was traced.
+struct Taken {
+    traces: Traces,
+    interrupted: bool,
+}
+
+/// Traces every side, one after the other, and writes each at once: what is there stays there, whatever comes.
+fn take(
+    plan: &Plan,
+    mut executor: ProcessExecutor,
+    iterations: u64,
+    destination: &Destination,
+    terminal: &Terminal,
+) -> Result<Taken, CommandError> {
+    let mut taken = Taken { traces: Traces::default(), interrupted: false };
+    let mut writer = TraceWriter::new(destination);
+    for side in plan.cases.iter().flat_map(|case| &case.sides) {
+        if side.skip.is_none() {
+            terminal.hint(&format!("tracing {}", side.benchmark));
+        }
+        let Ok(Traced { outcome, timeline }) = trace_side(plan, side, &mut executor, iterations) else {
+            taken.interrupted = true;
+            break;
+        };
+        let trace = match timeline {
+            Ok(timeline) => {
+                let file: PathBuf = writer.write(&side.benchmark, &timeline)?;
+                TraceState::Taken { file, summary: Box::new(TraceSummary::of(&timeline)) }
+            }
+            Err(absent) => TraceState::Absent { absent },
+        };
+        taken.traces.benchmarks.push(TracedBenchmark { id: side.benchmark.clone(), outcome, trace });
+    }
+    Ok(taken)
+}
+
+impl Taken {
+    fn any(&self) -> bool {
+        self.traces.benchmarks.iter().any(|traced| matches!(traced.trace, TraceState::Taken { .. }))
+    }
+
+    fn exit_code(&self, plan: &Plan, workers_failed: bool) -> u8 {
+        let expected = plan.cases.iter().flat_map(|case| &case.sides).map(|side| side.expect);
+        let failed = |(traced, expected): (&TracedBenchmark, OutcomeKind)| {
+            let kind = traced.outcome.kind;
+            !matches!(kind, OutcomeKind::Ok | OutcomeKind::Skipped) && kind != expected
+        };
+        if self.interrupted {
+            Exit::INTERRUPTED
+        } else if workers_failed || self.traces.benchmarks.iter().zip(expected).any(failed) {
+            Exit::BENCHMARK_FAILED
+        } else if self.any() {
+            Exit::OK
+        } else {
+            Exit::UNDECIDED
+        }
+    }
+}

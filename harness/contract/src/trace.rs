@@ -1,0 +1,187 @@
+//! Traced samples: when a stretch of iterations did what.
+
+use std::ops::Range;
+
+use perfharness_platform::clock;
+
+use crate::meter::HeapMeter;
+use crate::protocol::{SampleReply, Trace, TraceKind, TraceSpan};
+use crate::{Failure, Measured, Meter};
+
+/// The track of what the variant's own thread does.
+const HOST: &str = "host";
+/// Iterations that have spans of their own.
+const MOST_ITERATIONS: usize = 10_000;
+
+/// Takes a sample in which the meters note when things happen.
+pub(crate) fn traced_sample(
+    measured: &mut dyn Measured,
+    meters: &mut [Box<dyn Meter>],
+    indices: Range<u64>,
+) -> Result<SampleReply, Failure> {
+    let mut heap = HeapMeter;
+    let mut steps = Steps::new(indices.end.saturating_sub(indices.start));
+    // As in a metered sample, the heap comes last and goes first, so that the others' own memory is not in it.
+    meters.iter_mut().for_each(|meter| meter.start_trace());
+    heap.start_trace();
+    steps.begin();
+    let mut ran = Ok(());
+    for index in indices {
+        ran = measured.run(index);
+        if ran.is_err() {
+            break;
+        }
+        steps.iterated();
+    }
+    let ran = ran.and_then(|()| measured.fence());
+    steps.end();
+    let mut trace = Trace::default();
+    heap.stop_trace(&mut trace);
+    meters.iter_mut().for_each(|meter| meter.stop_trace(&mut trace));
+    ran?;
+    trace.spans.extend(steps.spans());
+    // A span comes before those that it holds.
+    trace.spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.duration_ns)));
+    let (start_ns, wall_ns) = steps.extent();
+    Ok(SampleReply { start_ns: Some(start_ns), wall_ns, trace: Some(trace), ..SampleReply::default() })
+}
+
+/// The moments at which one step ended and the next began, so that the steps add up to the whole to the nanosecond.
+struct Steps {
+    iterations: u64,
+    moments: Vec<u64>,
+}
+
+impl Steps {
+    fn new(iterations: u64) -> Self {
+        let most = (iterations as usize).min(MOST_ITERATIONS);
+        // All that it will take, since the heap is watched later on.
+        Self { iterations, moments: Vec::with_capacity(most + 2) }
+    }
+
+    fn begin(&mut self) {
+        self.moments.push(clock::monotonic_ns());
+    }
+
+    fn iterated(&mut self) {
+        if self.moments.len() > MOST_ITERATIONS {
+            // There is no room for more: the last span takes this iteration in.
+            self.moments.pop();
+        }
+        self.moments.push(clock::monotonic_ns());
+    }
+
+    fn end(&mut self) {
+        self.moments.push(clock::monotonic_ns());
+    }
+
+    /// Start and duration of the whole.
+    fn extent(&self) -> (u64, u64) {
+        let start = self.moments.first().copied().unwrap_or(0);
+        let end = self.moments.last().copied().unwrap_or(start);
+        (start, end.saturating_sub(start))
+    }
+
+    fn spans(&self) -> impl Iterator<Item = TraceSpan> + '_ {
+        let steps = self.moments.len().saturating_sub(1);
+        self.moments.windows(2).enumerate().map(move |(at, pair)| {
+            let last_iteration = at + 2 == steps;
+            let (name, kind) = if at + 1 == steps {
+                ("fence".to_owned(), TraceKind::Fence)
+            } else if last_iteration && (at as u64) + 1 < self.iterations {
+                (format!("iterations {at} to {}", self.iterations - 1), TraceKind::Iteration)
+            } else {
+                (format!("iteration {at}"), TraceKind::Iteration)
+            };
+            TraceSpan {
+                track: HOST.into(),
+                name,
+                kind,
+                start_ns: pair[0],
+                duration_ns: pair[1].saturating_sub(pair[0]),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Check;
+
+    use super::*;
+
+    /// Fails in an iteration, where it is told to.
+    struct Counting {
+        fails_at: Option<u64>,
+        fenced: bool,
+    }
+
+    impl Measured for Counting {
+        fn load(&mut self, _: u64) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn run(&mut self, index: u64) -> Result<(), Failure> {
+            if self.fails_at == Some(index) { Err(Failure::Failed("as planned".into())) } else { Ok(()) }
+        }
+        fn fence(&mut self) -> Result<(), Failure> {
+            self.fenced = true;
+            Ok(())
+        }
+        fn check(&mut self, _: u64) -> Result<Check, Failure> {
+            Ok(Check::default())
+        }
+    }
+
+    /// Tells how often it was started and stopped.
+    struct Telling;
+
+    impl Meter for Telling {
+        fn start(&mut self) {}
+        fn stop(&mut self, _: &mut std::collections::BTreeMap<String, crate::Reading>) {}
+        fn stop_trace(&mut self, trace: &mut Trace) {
+            trace.facts.insert("meter".into(), "stopped".into());
+        }
+    }
+
+    fn traced(iterations: u64) -> (SampleReply, Trace) {
+        let mut counting = Counting { fails_at: None, fenced: false };
+        let mut meters: Vec<Box<dyn Meter>> = vec![Box::new(Telling)];
+        let mut reply = traced_sample(&mut counting, &mut meters, 5..5 + iterations).unwrap();
+        assert!(counting.fenced);
+        let trace = reply.trace.take().unwrap();
+        (reply, trace)
+    }
+
+    #[test]
+    fn iterations_and_the_fence_follow_each_other_and_add_up_to_the_wall_time() {
+        let (reply, trace) = traced(3);
+        let names: Vec<&str> = trace.spans.iter().map(|span| span.name.as_str()).collect();
+        assert_eq!(names, ["iteration 0", "iteration 1", "iteration 2", "fence"]);
+        assert_eq!(trace.spans.iter().map(|span| span.duration_ns).sum::<u64>(), reply.wall_ns);
+        assert_eq!(Some(trace.spans[0].start_ns), reply.start_ns);
+        for pair in trace.spans.windows(2) {
+            assert_eq!(pair[0].start_ns + pair[0].duration_ns, pair[1].start_ns);
+        }
+        assert_eq!(trace.facts["meter"], "stopped");
+        // The tests of this crate do without the allocator.
+        assert!(trace.absent["heap-live"].contains("counting_allocator!"), "{trace:?}");
+    }
+
+    #[test]
+    fn iterations_beyond_the_most_share_a_span() {
+        let (reply, trace) = traced(MOST_ITERATIONS as u64 + 5);
+        assert_eq!(trace.spans.len(), MOST_ITERATIONS + 1);
+        assert_eq!(trace.spans[MOST_ITERATIONS - 1].name, "iterations 9999 to 10004");
+        assert_eq!(trace.spans.iter().map(|span| span.duration_ns).sum::<u64>(), reply.wall_ns);
+        let (_, trace) = traced(MOST_ITERATIONS as u64);
+        assert_eq!(trace.spans[MOST_ITERATIONS - 1].name, "iteration 9999");
+    }
+
+    #[test]
+    fn what_an_iteration_fails_with_is_told() {
+        let mut counting = Counting { fails_at: Some(1), fenced: false };
+        let failed = traced_sample(&mut counting, &mut [], 0..3);
+        assert!(matches!(failed, Err(Failure::Failed(reason)) if reason == "as planned"));
+        assert!(!counting.fenced);
+    }
+}

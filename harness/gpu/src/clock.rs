@@ -1,0 +1,133 @@
+//! The device's clock beside the host's. Pure: ticks and nanoseconds in, a line between them out.
+
+/// A pair of timestamps that the device took while the host looked at its own clock before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) before_ns: u64,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    pub(crate) after_ns: u64,
+}
+
+/// Places ticks of a device on the host's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TickClock {
+    tick: u64,
+    /// Where that tick is on the host's clock: so many ns behind a moment.
+    base_ns: u64,
+    behind_ns: f64,
+    /// Length of a tick in ns.
+    period: f64,
+    uncertainty_ns: u64,
+}
+
+impl TickClock {
+    /// What moments, taken before and after a stretch, say of the ticks in it; none where there are no moments.
+    ///
+    /// Each of them says between which two host times the device's clock was read, so all of them together say it more
+    /// exactly. Where they contradict each other, one of the clocks has drifted: the truth is then somewhere between all
+    /// that they say.
+    pub(crate) fn fit(moments: &[Moment], period: f32) -> Option<Self> {
+        let tick = moments.first()?.begin;
+        let base_ns = moments.first()?.before_ns;
+        let period = f64::from(period);
+        // Differences first: an absolute count has more digits than a float64 holds.
+        let behind = |host_ns: u64, at: u64| difference(host_ns, base_ns) - difference(at, tick) * period;
+        // Where the tick was at the earliest and at the latest, by each of them.
+        let earliest: Vec<f64> = moments.iter().map(|m| behind(m.before_ns, m.begin)).collect();
+        let latest: Vec<f64> = moments.iter().map(|m| behind(m.after_ns, m.end)).collect();
+        let (mut from, mut to) = (largest(&earliest), smallest(&latest));
+        if from > to {
+            (from, to) = (smallest(&earliest), largest(&latest));
+        }
+        let uncertainty_ns = ((to - from) / 2.0).max(0.0).ceil() as u64;
+        Some(Self { tick, base_ns, behind_ns: f64::midpoint(from, to), period, uncertainty_ns })
+    }
+
+    /// A clock of ticks alone, from this one on.
+    pub(crate) fn own(tick: u64, period: f32) -> Self {
+        Self { tick, base_ns: 0, behind_ns: 0.0, period: f64::from(period), uncertainty_ns: 0 }
+    }
+
+    /// Where a tick is on the host's clock, in ns.
+    pub(crate) fn nanoseconds(&self, tick: u64) -> u64 {
+        let behind = self.behind_ns + difference(tick, self.tick) * self.period;
+        self.base_ns.saturating_add_signed(behind.round() as i64)
+    }
+
+    /// By how much all of it may be off, in ns.
+    pub(crate) fn uncertainty_ns(&self) -> u64 {
+        self.uncertainty_ns
+    }
+}
+
+fn difference(value: u64, from: u64) -> f64 {
+    (i128::from(value) - i128::from(from)) as f64
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn smallest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(before_ns: u64, tick: u64, after_ns: u64) -> Moment {
+        Moment { before_ns, begin: tick, end: tick, after_ns }
+    }
+
+    #[test]
+    fn a_moment_places_ticks_within_half_of_what_it_took() {
+        let clock = TickClock::fit(&[moment(1_000, 50, 1_400)], 10.0).unwrap();
+        assert_eq!(
+            (clock.nanoseconds(50), clock.nanoseconds(60), clock.uncertainty_ns()),
+            (1_200, 1_300, 200)
+        );
+        assert_eq!(clock.nanoseconds(45), 1_150, "ticks before it");
+        assert_eq!(TickClock::fit(&[], 1.0), None);
+    }
+
+    #[test]
+    fn moments_make_each_other_more_exact() {
+        // True is 1_300 at tick 50: the first looked too early, the second too late.
+        let moments =
+            [moment(1_000, 50, 1_310), moment(11_290, 1_050, 12_000), moment(20_000, 2_050, 25_000)];
+        let clock = TickClock::fit(&moments, 10.0).unwrap();
+        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns()), (1_300, 10));
+    }
+
+    #[test]
+    fn the_pair_of_a_moment_is_between_its_host_times() {
+        // The timestamps are 300 ns apart, so that only 100 of the 400 ns are open.
+        let both = Moment { before_ns: 1_000, begin: 50, end: 80, after_ns: 1_400 };
+        let clock = TickClock::fit(&[both], 10.0).unwrap();
+        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns()), (1_050, 50));
+    }
+
+    #[test]
+    fn clocks_that_drift_are_less_certain_and_no_contradiction() {
+        // 1 µs further apart at the end.
+        let moments = [moment(1_000, 0, 1_020), moment(102_000, 10_000, 102_020)];
+        let clock = TickClock::fit(&moments, 10.0).unwrap();
+        assert_eq!((clock.nanoseconds(0), clock.uncertainty_ns()), (1_510, 510));
+    }
+
+    #[test]
+    fn large_counts_keep_their_nanoseconds() {
+        let (tick, now) = (1_700_000_000_000_000_000, 1_000_000_000_000_000);
+        let clock = TickClock::fit(&[moment(now, tick, now)], 1.0).unwrap();
+        assert_eq!(clock.nanoseconds(tick + 1), now + 1);
+        assert_eq!(clock.nanoseconds(tick - 7), now - 7);
+    }
+
+    #[test]
+    fn a_clock_of_its_own_begins_at_its_first_tick() {
+        let clock = TickClock::own(1_000, 2.0);
+        assert_eq!((clock.nanoseconds(1_000), clock.nanoseconds(1_005)), (0, 10));
+    }
+}
