@@ -27,6 +27,7 @@ mod stopping;
 mod tests;
 mod tracing;
 mod warm_up;
+mod watching;
 mod worker_clock;
 
 pub use contamination::{Contamination, Flag};
@@ -43,3 +44,4 @@ pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow,
 pub use stopping::CaseEnd;
 pub use tracing::{Phase, Timeline, Traced, trace_side};
 pub use warm_up::WarmUp;
+pub use watching::{Watched, watch_side};

@@ -10,6 +10,7 @@ mod resume;
 mod stopping;
 mod tracing;
 mod warm_up;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

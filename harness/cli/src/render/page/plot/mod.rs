@@ -5,6 +5,7 @@
 
 pub(super) mod color;
 mod forest;
+mod memory;
 mod samples;
 mod scale;
 mod scaling;
@@ -12,6 +13,7 @@ mod shares;
 mod trend;
 
 pub(super) use forest::{axis, cell};
+pub(crate) use memory::memory_plot;
 pub(super) use samples::samples;
 pub(super) use scaling::scaling;
 pub(super) use shares::shares;
