@@ -134,7 +134,10 @@ impl Placement {
         let measured = &mut self.measured;
         let mut settle = |done: u64| {
             if let Some((_, scale)) = settle_after.filter(|(after, _)| *after == done) {
-                heap.settle(scale);
+                // Without a fence, what a device has in flight is on the heap as well, and gone at the end.
+                if is_led_in || meters.is_empty() {
+                    heap.settle(scale);
+                }
                 meters.iter_mut().for_each(|meter| meter.settle(scale));
             }
         };

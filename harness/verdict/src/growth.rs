@@ -77,7 +77,7 @@ pub fn judge_growth(points: &[(f64, f64)], policy: GrowthPolicy) -> Option<Growt
         per_iteration,
         interval,
         steps: grown.clone().count(),
-        last_step: grown.map(|(at, _)| at - first.0).last().unwrap_or(0.0),
+        last_step: grown.fold(0.0, |_, (at, _)| at - first.0),
         smallest: None,
     };
     if points.len() < MIN_GROWTH_POINTS {

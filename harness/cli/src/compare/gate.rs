@@ -223,8 +223,7 @@ impl Judging<'_> {
 
     fn subject<'s>(&self, id: &'s BenchmarkId, metric: &'s MetricDef) -> Subject<'s> {
         let is_software = self.uses_gpu(id) && self.record.machine.no_gpu_times().is_some();
-        let is_drivers_too = self.is_drivers_too(id, metric);
-        Subject { id, metric: metric.id.as_str(), unit: &metric.unit, is_software, is_drivers_too }
+        Subject { id, metric: metric.id.as_str(), unit: &metric.unit, is_software }
     }
 
     /// Why a time is shown but does not count.

@@ -137,8 +137,6 @@ pub struct Subject<'a> {
     pub unit: &'a str,
     /// Whether it is a time of something that runs on a software adapter.
     pub is_software: bool,
-    /// Whether a driver has a share in the figure.
-    pub is_drivers_too: bool,
 }
 
 impl GatePolicy {
@@ -171,9 +169,7 @@ impl GatePolicy {
         let is_bytes = subject.unit == "bytes";
         let default_floor = match subject.metric {
             standard::PEAK_RSS => RESIDENT_FLOOR_BYTES,
-            // A driver fills its pools when it likes.
-            standard::HEAP_GROWTH if !subject.is_drivers_too => GROWTH_FLOOR_BYTES,
-            DEVICE_GROWTH => GROWTH_FLOOR_BYTES,
+            standard::HEAP_GROWTH | DEVICE_GROWTH => GROWTH_FLOOR_BYTES,
             _ if is_bytes => SIZE_FLOOR_BYTES,
             _ => SizePolicy::COUNTS.floor.get(),
         };
@@ -239,7 +235,7 @@ mod tests {
     }
 
     fn subject<'a>(id: &'a BenchmarkId, metric: &'a str, unit: &'a str) -> Subject<'a> {
-        Subject { id, metric, unit, is_software: false, is_drivers_too: false }
+        Subject { id, metric, unit, is_software: false }
     }
 
     #[test]
@@ -255,8 +251,6 @@ mod tests {
         let growth = subject(&id, "heap-growth", "bytes");
         assert_eq!(policy.exact(&growth).slack, Limit::ZERO);
         assert_eq!(policy.size(&growth).floor.get(), 512.0);
-        let of_driver = Subject { is_drivers_too: true, ..growth };
-        assert_eq!(policy.size(&of_driver), SizePolicy::BYTES);
     }
 
     #[test]

@@ -56,8 +56,7 @@ pub trait Meter {
     /// Begins: everything from here on counts.
     fn start(&mut self);
     /// What iterations keep from one to the next is in place: growth counts from here on. It is what is found at the end,
-    /// times `scale`, which makes up for the iterations before this call. Not called where a single iteration is all
-    /// there is.
+    /// times `scale`, which makes up for the iterations before this call. Not called where that cannot be told.
     fn settle(&mut self, _scale: f64) {}
     /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
@@ -86,8 +85,10 @@ impl Growth {
         match self.settled {
             Some((before, scale)) => Reading::Value(Number((live - before) as f64 * scale)),
             None => Reading::Absent {
-                absent: "a single iteration does not tell what it leaks from what it keeps for the next"
-                    .into(),
+                absent:
+                    "such a sample does not tell what iterations leak from what they keep or have in flight; \
+                         `perfharness memory` does"
+                        .into(),
             },
         }
     }
