@@ -356,7 +356,7 @@ pub struct Trace {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<Holder>,
     /// Spans and changes that are not here because there were too many.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub dropped: u64,
     /// What is to be known beside, such as the name of the `adapter`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -364,10 +364,6 @@ pub struct Trace {
     /// What this worker cannot tell: the name of a track or of a counter, and the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A stretch of time with a name.
@@ -588,7 +584,7 @@ mod tests {
         let counter = &trace.counters[0];
         assert_eq!((counter.unit.as_str(), counter.relative, counter.changes_per_point), ("bytes", false, 1));
         assert_eq!(counter.points, [(1, -5)]);
-        assert_eq!(serde_json::to_string(&Trace::default()).unwrap(), r#"{"spans":[]}"#);
+        assert_eq!(serde_json::to_string(&Trace::default()).unwrap(), r#"{"spans":[],"dropped":0}"#);
         for kind in [TraceKind::Iteration, TraceKind::Wait, TraceKind::Other] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }

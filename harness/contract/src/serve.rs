@@ -244,6 +244,23 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_announces_no_mode_that_the_harness_does_not_know() {
+        let modes = |known: &str| {
+            let input = format!(
+                "{{\"perfharness\":1,\"id\":1,\"op\":\"hello\",\"protocols\":[1],\"harness\":\"t\",\"seed\":1,\
+                 \"device\":\"none\",\"scratch_dir\":\"\"{known}}}\n"
+            );
+            let mut output = Vec::new();
+            serve_on(Vec::new(), input.as_bytes(), &mut output).unwrap();
+            let frame: ResponseFrame = serde_json::from_slice(&output).unwrap();
+            serde_json::from_value::<HelloReply>(frame.ok.unwrap()).unwrap().modes
+        };
+        assert!(!modes("").contains(&Mode::Traced));
+        let newer = ",\"modes\":[\"timed\",\"metered\",\"traced\",\"dreamt\"]";
+        assert!(modes(newer).starts_with(&[Mode::Timed, Mode::Metered, Mode::Traced]));
+    }
+
+    #[test]
     fn what_the_user_set_reaches_the_workload() {
         let prepare = |(): &(), setup: &Setup| match setup.setting("images") {
             Some("photos") if setup.setting("other").is_none() => Ok(Nothing),

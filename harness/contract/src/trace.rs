@@ -22,7 +22,9 @@ pub(crate) fn traced_sample(
     let mut heap = HeapMeter::default();
     let mut steps = Steps::new(indices.end.saturating_sub(indices.start));
     // As in a metered sample, the heap comes last and goes first, so that the others' own memory is not in it.
-    meters.iter_mut().for_each(|meter| meter.start_trace());
+    for meter in meters.iter_mut() {
+        meter.start_trace();
+    }
     heap.start_trace();
     steps.begin();
     let mut ran = Ok(());
@@ -37,7 +39,9 @@ pub(crate) fn traced_sample(
     steps.end();
     let mut trace = Trace::default();
     heap.stop_trace(&mut trace);
-    meters.iter_mut().for_each(|meter| meter.stop_trace(&mut trace));
+    for meter in meters.iter_mut() {
+        meter.stop_trace(&mut trace);
+    }
     ran?;
     trace.spans.extend(steps.spans());
     // A span comes before those that it holds.

@@ -96,7 +96,7 @@ pub(crate) fn open_adapter(
 }
 
 impl Gpu {
-    /// Opens the device that the user asked for, and lets it meter this placement's metered samples.
+    /// Opens the device that the user asked for, and lets it meter this placement's metered and traced samples.
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`] where there is none, which skips the benchmark.
@@ -227,7 +227,7 @@ impl Gpu {
         self.inner.memory.borrow().live()
     }
 
-    /// Most bytes that lived at one time since the start of the last metered sample.
+    /// Most bytes that lived at one time since the start of the last metered or traced sample.
     pub fn peak_bytes(&self) -> u64 {
         self.inner.memory.borrow().peak()
     }

@@ -1,4 +1,4 @@
-//! Counts of one metered stretch.
+//! Counts of one metered or traced stretch.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Whether a metered sample is under way. In all others this is what metering costs.
+    /// Whether a metered or traced sample is under way. In all others this is what metering costs.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.start.get().is_some()

@@ -46,7 +46,9 @@ impl Names {
             return None;
         }
         let start = self.text.len();
-        parts.iter().for_each(|part| self.text.push_str(part));
+        for part in parts {
+            self.text.push_str(part);
+        }
         self.known.push(start..self.text.len());
         Some(self.known.len() as u32 - 1)
     }

@@ -195,14 +195,9 @@ fn lanes(spans: Vec<&TraceSpan>) -> Vec<Vec<&TraceSpan>> {
 }
 
 fn lane_name(track: &str, number: usize, clock: TrackClock) -> String {
-    let mut name = plain(track);
-    if number > 0 {
-        name += &format!(" {}", number + 1);
-    }
-    if clock.own_clock {
-        name += " (not placed in time)";
-    }
-    name
+    let row = if number > 0 { format!(" {}", number + 1) } else { String::new() };
+    let place = if clock.own_clock { " (not placed in time)" } else { "" };
+    format!("{}{row}{place}", plain(track))
 }
 
 fn name_process(events: &mut Vec<Event>, pid: u32, name: String) {
