@@ -36,6 +36,10 @@ const TRACE_EXIT_CODES: &str = "\
 Exit codes: 0 something was traced, 1 the harness failed, 2 usage, 4 nothing could be traced, 5 a benchmark failed,
 130 interrupted.";
 
+const MEMORY_EXIT_CODES: &str = "\
+Exit codes: 0 something was watched, whether it grows or not, 1 the harness failed, 2 usage, 4 nothing could be watched,
+5 a benchmark failed, or grows where --fail-on-growth is given, 130 interrupted.";
+
 const DOCTOR_EXIT_CODES: &str = "\
 Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
 
@@ -75,6 +79,9 @@ pub enum Command {
     /// Find out when benchmarks do what, and write timelines for Perfetto
     #[command(after_help = TRACE_EXIT_CODES)]
     Trace(TraceOpts),
+    /// Find out whether benchmarks leak, from their memory over many iterations
+    #[command(after_help = MEMORY_EXIT_CODES)]
+    Memory(MemoryOpts),
     /// List workloads, cases, variants and claims
     List(ListOpts),
     /// Show the result of a record
@@ -233,6 +240,47 @@ pub struct RunOpts {
     pub flamegraph: bool,
 }
 
+/// Conditions of a launch of one benchmark alone, which nothing is timed in.
+#[derive(Debug, Clone, Args)]
+pub struct AloneOpts {
+    /// Which cases [default: quick]
+    #[arg(long)]
+    pub effort: Option<EffortArg>,
+    /// Seed of every input [default: 1]
+    // As for a run.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
+    pub seed: Option<u64>,
+    /// Memory that a worker may use, e.g. 2GiB; a profiler takes some 150 MB of it
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub memory_limit: Option<u64>,
+    /// Set something that a workload asks for (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
+    #[arg(long, value_name = "DIR")]
+    pub images: Option<String>,
+    /// Workers.
+    #[command(flatten)]
+    pub worker: WorkerOpts,
+}
+
+impl From<&AloneOpts> for MeasureOpts {
+    fn from(opts: &AloneOpts) -> Self {
+        let AloneOpts { effort, seed, memory_limit, set, images, worker } = opts.clone();
+        Self {
+            effort,
+            time_budget: None,
+            launches: None,
+            seed,
+            memory_limit,
+            set,
+            images,
+            no_telemetry: true,
+            worker,
+        }
+    }
+}
+
 /// Flags of `profile`.
 #[derive(Debug, Clone, Args)]
 pub struct ProfileOpts {
@@ -254,25 +302,9 @@ pub struct ProfileOpts {
     /// Hold each benchmark against itself in this worker
     #[arg(long, value_name = "COMMAND")]
     pub base_worker: Option<String>,
-    /// Which cases [default: quick]
-    #[arg(long)]
-    pub effort: Option<EffortArg>,
-    /// Seed of every input [default: 1]
-    // As for a run.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
-    pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB; the profiler takes some 150 MB of it
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
-    pub memory_limit: Option<u64>,
-    /// Set something that a workload asks for (can be given again)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
-    #[arg(long, value_name = "DIR")]
-    pub images: Option<String>,
-    /// Workers.
+    /// Conditions.
     #[command(flatten)]
-    pub worker: WorkerOpts,
+    pub alone: AloneOpts,
     /// Print the index as JSON
     #[arg(long)]
     pub json: bool,
@@ -290,26 +322,37 @@ pub struct TraceOpts {
     /// How many iterations to trace
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "3")]
     pub iterations: u64,
-    /// Which cases [default: quick]
-    #[arg(long)]
-    pub effort: Option<EffortArg>,
-    /// Seed of every input [default: 1]
-    // As for a run.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
-    pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
-    pub memory_limit: Option<u64>,
-    /// Set something that a workload asks for (can be given again)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
-    #[arg(long, value_name = "DIR")]
-    pub images: Option<String>,
-    /// Workers.
+    /// Conditions.
     #[command(flatten)]
-    pub worker: WorkerOpts,
+    pub alone: AloneOpts,
     /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `memory`.
+#[derive(Debug, Clone, Args)]
+pub struct MemoryOpts {
+    /// What to watch: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    #[arg(value_name = "PATTERN", required = true)]
+    pub patterns: Vec<String>,
+    /// Iterations of each benchmark
+    // Fewer could not be told apart from steps that end.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(40..=100_000_000), default_value = "1000")]
+    pub iterations: u64,
+    /// How long to watch each benchmark at most, in seconds; long iterations get fewer of them
+    #[arg(long, value_name = "N", value_parser = seconds, default_value = "20")]
+    pub seconds: Duration,
+    /// Where to write [default: reports/COMMIT/memory]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// End with exit code 5 where something grows
+    #[arg(long)]
+    pub fail_on_growth: bool,
+    /// Conditions.
+    #[command(flatten)]
+    pub alone: AloneOpts,
+    /// Print the index as JSON
     #[arg(long)]
     pub json: bool,
 }

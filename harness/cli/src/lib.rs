@@ -15,6 +15,8 @@
 //! [`profile`] makes pictures of where a benchmark spends its time, from launches that nothing is timed in, and [`trace`]
 //! files of when it does what.
 //!
+//! [`memory`] tells whether a benchmark leaks, from a launch of many iterations.
+//!
 //! [`measure`] emits events and never prints; everything right of the record is a pure function of files. The library
 //! exists for the tests and for programs that embed the harness; its interface is the command line.
 
@@ -28,6 +30,7 @@ pub mod doctor;
 pub mod exit;
 pub mod history;
 pub mod measure;
+pub mod memory;
 mod plain_text;
 pub mod plan;
 pub mod probe;

@@ -73,7 +73,7 @@ pub use definition::{
 pub use floor::Floor;
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
-pub use meter::{Counter, CountingAllocator, Meter, MeterDef, PointLog};
+pub use meter::{Counter, CountingAllocator, Growth, Meter, MeterDef, PointLog};
 pub use metric::{Direction, MetricDef, MetricKind, Portability, Scope, standard};
 pub use number::Number;
 pub use outcome::OutcomeKind;

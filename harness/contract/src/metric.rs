@@ -162,6 +162,9 @@ pub mod standard {
     pub const HEAP_BYTES: &str = "heap-bytes";
     /// Highest growth of the live heap over its level at the start of the sample.
     pub const HEAP_PEAK: &str = "heap-peak";
+    /// Growth of the live heap in an iteration, once what iterations keep is in place; 0 where nothing leaks, and negative
+    /// where more is given back than taken.
+    pub const HEAP_GROWTH: &str = "heap-growth";
 
     /// Metrics that the harness measures for every benchmark of every worker.
     pub fn harness_metrics() -> Vec<MetricDef> {
@@ -183,6 +186,7 @@ pub mod standard {
             bound(MetricDef::count(HEAP_ALLOCATIONS, "heap allocations")),
             bound(MetricDef::bytes(HEAP_BYTES, "heap bytes allocated")),
             bound(MetricDef::peak_bytes(HEAP_PEAK, "heap peak growth")),
+            bound(MetricDef::bytes(HEAP_GROWTH, "heap growth")),
         ]
     }
 }

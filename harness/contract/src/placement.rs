@@ -86,7 +86,7 @@ impl Placement {
         let indices = first..first + request.iterations;
         let reply = match request.mode {
             Mode::Timed => self.timed(indices),
-            Mode::Metered => self.metered(indices),
+            Mode::Metered => self.metered(indices, request.lead_in > 0),
             Mode::Profiled => profile::profiled_sample(self.measured.as_mut(), indices),
             Mode::Traced => {
                 let mut meters = self.setup.meters.borrow_mut();
@@ -119,11 +119,12 @@ impl Placement {
         })
     }
 
-    fn metered(&mut self, indices: std::ops::Range<u64>) -> Result<SampleReply, Failure> {
+    fn metered(&mut self, indices: std::ops::Range<u64>, is_led_in: bool) -> Result<SampleReply, Failure> {
         let mut readings: BTreeMap<String, Reading> = BTreeMap::new();
         let counters = self.setup.counters.borrow();
         let mut meters = self.setup.meters.borrow_mut();
-        let mut heap = HeapMeter;
+        let mut heap = HeapMeter::default();
+        let settle_after = settling(indices.end - indices.start, is_led_in);
         // The heap meter starts last and stops first, so that the other meters' own memory is not counted.
         meters.iter_mut().for_each(|meter| meter.start());
         counters.start();
@@ -131,8 +132,20 @@ impl Placement {
         let start_ns = clock::monotonic_ns();
         let start = clock::now();
         let measured = &mut self.measured;
-        let ran =
-            indices.into_iter().try_for_each(|index| measured.run(index)).and_then(|()| measured.fence());
+        let mut settle = |done: u64| {
+            if let Some((_, scale)) = settle_after.filter(|(after, _)| *after == done) {
+                // Without a fence, what a device has in flight is on the heap as well, and gone at the end.
+                if is_led_in || meters.is_empty() {
+                    heap.settle(scale);
+                }
+                meters.iter_mut().for_each(|meter| meter.settle(scale));
+            }
+        };
+        settle(0);
+        let ran = indices
+            .zip(1..)
+            .try_for_each(|(index, done)| measured.run(index).map(|()| settle(done)))
+            .and_then(|()| measured.fence());
         let wall = start.elapsed();
         if CountingAllocator::installed() {
             heap.stop(&mut readings);
@@ -146,5 +159,16 @@ impl Placement {
             readings,
             ..SampleReply::default()
         })
+    }
+}
+
+/// After how many iterations of a metered sample growth begins to count, and by what it is then multiplied to stand for
+/// all of them. The first iteration on new inputs makes what all others find: what it keeps is no growth. Where a lead-in
+/// came before, that was it.
+fn settling(iterations: u64, is_led_in: bool) -> Option<(u64, f64)> {
+    match (is_led_in, iterations) {
+        (true, _) => Some((0, 1.0)),
+        (false, 0 | 1) => None,
+        (false, all) => Some((1, all as f64 / (all - 1) as f64)),
     }
 }

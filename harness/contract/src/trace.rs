@@ -19,7 +19,7 @@ pub(crate) fn traced_sample(
     meters: &mut [Box<dyn Meter>],
     indices: Range<u64>,
 ) -> Result<SampleReply, Failure> {
-    let mut heap = HeapMeter;
+    let mut heap = HeapMeter::default();
     let mut steps = Steps::new(indices.end.saturating_sub(indices.start));
     // As in a metered sample, the heap comes last and goes first, so that the others' own memory is not in it.
     for meter in meters.iter_mut() {

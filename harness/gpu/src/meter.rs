@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::protocol::{Holder, Trace, TrackClock};
-use perfharness_contract::{Meter, MeterDef, Number, Reading};
+use perfharness_contract::{Growth, Meter, MeterDef, Number, Reading};
 
 use crate::clock::{Moment, TickClock};
 use crate::ledger::Counts;
@@ -27,13 +27,18 @@ pub fn gpu_meter() -> MeterDef {
 /// Meters one device from the start to the end of a sample.
 pub(crate) struct GpuMeter {
     gpu: Gpu,
+    growth: Growth,
     /// What was found of the device's clock before a traced sample.
     moments: Vec<Moment>,
 }
 
 impl GpuMeter {
     pub(crate) fn new(gpu: Gpu) -> Self {
-        Self { gpu, moments: Vec::new() }
+        Self { gpu, growth: Growth::default(), moments: Vec::new() }
+    }
+
+    fn live(&self) -> u64 {
+        self.gpu.inner.memory.borrow().live()
     }
 
     fn moments(&self) -> Vec<Moment> {
@@ -79,6 +84,11 @@ impl Meter for GpuMeter {
         }
         inner.memory.borrow_mut().restart();
         inner.ledger.start();
+        self.growth = Growth::default();
+    }
+
+    fn settle(&mut self, scale: f64) {
+        self.growth.settle(self.live() as i64, scale);
     }
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
@@ -97,6 +107,8 @@ impl Meter for GpuMeter {
         put(metric::GPU_BUSY_SHARE, value(&times.busy.map(|ns| share(ns, wall))));
         put(metric::COPY_TIME, value(&times.copies));
         put(metric::DEVICE_PEAK, inner.memory.borrow().peak().into());
+        put(metric::DEVICE_LIVE, self.live().into());
+        put(metric::DEVICE_GROWTH, self.growth.reading(self.live() as i64));
         let (reserved, fragmented) = reserved(&self.gpu);
         put(metric::DEVICE_RESERVED, value(&reserved));
         put(metric::FRAGMENTATION, value(&fragmented));

@@ -36,6 +36,10 @@ pub const DISPATCHES: &str = "dispatches";
 pub const BUFFER_CREATES: &str = "buffer-creates";
 /// Most bytes of buffers that lived at one time, from their creation to their drop.
 pub const DEVICE_PEAK: &str = "device-peak";
+/// Bytes of buffers that live at the end of the sample.
+pub const DEVICE_LIVE: &str = "device-live";
+/// Growth of the bytes of live buffers in an iteration, once what iterations keep is in place.
+pub const DEVICE_GROWTH: &str = "device-growth";
 /// Bytes that wgpu's allocator holds of the driver at the end of the sample.
 pub const DEVICE_RESERVED: &str = "device-reserved";
 /// The share of them that nothing is allocated in.
@@ -69,6 +73,12 @@ pub fn gpu_metrics() -> Vec<MetricDef> {
         MetricDef::count(DISPATCHES, "dispatches"),
         MetricDef::count(BUFFER_CREATES, "buffer creates"),
         MetricDef::peak_bytes(DEVICE_PEAK, "device memory peak"),
+        // The peak is what has to fit; what is left of it after a sample is no better for being less.
+        MetricDef {
+            direction: Direction::Neutral,
+            ..MetricDef::peak_bytes(DEVICE_LIVE, "device memory in use")
+        },
+        MetricDef::bytes(DEVICE_GROWTH, "device memory growth"),
         MetricDef::peak_bytes(DEVICE_RESERVED, "device memory reserved"),
         share(FRAGMENTATION, "device memory fragmentation", Direction::Lower),
     ]

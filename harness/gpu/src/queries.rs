@@ -57,7 +57,8 @@ impl Set {
             readback: buffer("meter readback", wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
             used: Cell::new(0),
             open: Cell::new(0),
-            expected: RefCell::default(),
+            // All that fit: what metering needs must not be taken for what the hot path keeps.
+            expected: RefCell::new(Vec::with_capacity((QUERIES / 2) as usize)),
             marks: RefCell::default(),
             state: Arc::default(),
         }
@@ -111,10 +112,10 @@ impl Set {
 
     /// Takes the values in, and makes the set ready for the next ones.
     fn collect(&self, tally: &mut SpanTally) {
-        let expected = self.expected.take();
+        let mut expected = self.expected.borrow_mut();
         let view = (self.state() == MAPPED).then(|| self.readback.get_mapped_range(..).ok()).flatten();
         if let Some(view) = &view {
-            for (kind, first) in expected {
+            for (kind, first) in expected.iter().copied() {
                 let at = first as usize * wgpu::QUERY_SIZE as usize;
                 let tick =
                     |at| bytemuck::pod_read_unaligned::<u64>(&view[at..at + wgpu::QUERY_SIZE as usize]);
@@ -123,6 +124,7 @@ impl Set {
         } else {
             tally.add_missing(expected.len() as u64);
         }
+        expected.clear();
         drop(view);
         if self.state() == MAPPED {
             self.readback.unmap();
@@ -188,12 +190,14 @@ pub(crate) struct QueryRing {
     current: Option<Rc<Set>>,
     others: Vec<Rc<Set>>,
     tally: SpanTally,
+    /// Spans of the stretch before.
+    spans: usize,
 }
 
 impl QueryRing {
     /// Makes the first set, so that no sample has to.
     pub(crate) fn prepare(&mut self, device: &wgpu::Device) {
-        self.tally = SpanTally::default();
+        self.tally = SpanTally::with_room(2 * self.spans);
         self.current.get_or_insert_with(|| Rc::new(Set::new(device)));
     }
 
@@ -202,7 +206,6 @@ impl QueryRing {
         self.prepare(device);
         if let Some(set) = &self.current {
             set.make_room_for_marks();
-            set.expected.borrow_mut().reserve(QUERIES as usize / 2);
         }
     }
 
@@ -262,6 +265,7 @@ impl QueryRing {
         // A set that unsubmitted commands still point into, or that never came back, is not used again.
         self.others = sets.into_iter().filter(|set| set.open.get() == 0 && set.state() == FILLING).collect();
         self.current = self.others.pop();
+        self.spans = self.tally.expected() as usize;
         std::mem::take(&mut self.tally)
     }
 }

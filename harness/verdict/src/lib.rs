@@ -17,6 +17,7 @@
 //! | Where does the noise come from, and where is time best spent? | [`components()`], [`allocate`] |
 //! | What could this run have seen? | [`Detection`] |
 //! | Does an assumption-free test agree? | [`sign_flip()`] |
+//! | Does something grow that should not? | [`judge_growth`] |
 //! | Does a measured figure keep a promise? | [`judge_at_least`] |
 //! | What follows from a comparison, and for a whole gate? | [`judge`] |
 
@@ -25,6 +26,7 @@ mod claim;
 mod components;
 mod error;
 mod estimate;
+mod growth;
 mod interval;
 pub mod judge;
 mod launch_mean;
@@ -43,6 +45,7 @@ pub use claim::{ClaimVerdict, Measured, judge_at_least};
 pub use components::{Components, components};
 pub use error::EstimateError;
 pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};
+pub use growth::{GrowthPolicy, GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS, judge_growth};
 pub use interval::Interval;
 pub use launch_mean::MIN_LAUNCHES_FOR_INTERVAL;
 pub use level::{Level, Scale, level};

@@ -25,6 +25,8 @@ pub(crate) struct Device {
     from: Buffer,
     to: Buffer,
     _reserve: Buffer,
+    /// Buffers that are planted, and kept.
+    leaked: Vec<Buffer>,
 }
 
 impl Device {
@@ -45,6 +47,7 @@ impl Device {
             from: gpu.buffer("copied from", PLANTED_COPY as u64)?,
             to: gpu.buffer("copied to", PLANTED_COPY as u64)?,
             _reserve: gpu.buffer("reserve", peak * RESERVE)?,
+            leaked: Vec::new(),
             gpu,
         })
     }
@@ -69,6 +72,9 @@ impl Kernel for Device {
         commands.dispatch(&self.kernels[(input.index % POOL) as usize], [1, 1, 1]);
         for _ in 0..work.copies {
             commands.copy(&self.from, &self.to);
+        }
+        if work.leak > 0 {
+            self.leaked.push(self.gpu.buffer("leaked", work.leak)?);
         }
         let submission = commands.submit()?;
         for _ in 0..work.syncs {

@@ -55,19 +55,24 @@ pub struct Work {
     pub syncs: u64,
     /// Writes that nothing needs.
     pub writes: u64,
+    /// Allocations that nothing needs, for each step that the result needs.
+    pub allocations: u64,
+    /// Bytes that are never given back.
+    pub leak: u64,
 }
 
 impl Work {
     /// So many steps that the result needs, done as so many percent of them.
     pub fn of(useful: u64, percent: u64) -> Self {
-        Self { useful, extra: useful * (percent - 100) / 100, copies: 0, syncs: 0, writes: 0 }
+        let extra = useful * (percent - 100) / 100;
+        Self { useful, extra, copies: 0, syncs: 0, writes: 0, allocations: 0, leak: 0 }
     }
 
     /// The same with what is planted.
     pub(crate) fn with(self, planted: &Planted) -> Self {
-        let Planted { time, copies, syncs, writes, .. } = *planted;
+        let Planted { time, copies, syncs, writes, allocations, leak, .. } = *planted;
         let steps = ((self.useful + self.extra) as f64 * time).round() as u64;
-        Self { extra: steps - self.useful, copies, syncs, writes, ..self }
+        Self { useful: self.useful, extra: steps - self.useful, copies, syncs, writes, allocations, leak }
     }
 }
 
@@ -139,7 +144,7 @@ impl<K: Kernel> Known<K> {
         self
     }
 
-    /// Lets planted copies be copies on the host, and holds so many times a buffer of this size.
+    /// Lets what is planted happen on the host, and holds so many times a buffer of this size.
     pub(crate) fn on_host(self, planted: &Planted, buffer_bytes: u64, setup: &Setup) -> Self {
         // Written, so that the memory is really there.
         let ballast = vec![1; ((planted.peak - 1) * buffer_bytes) as usize];
@@ -168,6 +173,7 @@ impl<K: Kernel> Measured for Known<K> {
         self.kernel.run(input, &self.work)?;
         if let Some(copies) = &mut self.copies {
             copies.copy(self.work.copies);
+            waste_memory(&self.work);
         }
         // A work counter says how much was done towards the result, which is equal for all variants; the extra steps
         // are waste, and would make a variant wrong instead of slow.
@@ -183,6 +189,17 @@ impl<K: Kernel> Measured for Known<K> {
         let input = [self.seed, self.key, index].map(u64::to_le_bytes);
         let input = Digest::of_parts(input.iter().map(<[u8; 8]>::as_slice));
         Ok(self.kernel.check(self.input(index), self.work.useful)?.with_input(input))
+    }
+}
+
+/// Allocates what is planted: for each item and back at once, and for ever.
+fn waste_memory(work: &Work) {
+    for item in 0..work.allocations * work.useful {
+        std::hint::black_box(Box::new(item));
+    }
+    if work.leak > 0 {
+        // Written, so that the memory is really there.
+        std::mem::forget(std::hint::black_box(vec![1_u8; work.leak as usize]));
     }
 }
 

@@ -84,7 +84,7 @@ pub fn workload() -> Workload {
         .metrics(Append::metrics())
         .setting(
             SETTING,
-            "what is planted in every variant, e.g. time=1.10,copies=+1,syncs=+1; by default nothing",
+            "what is planted in every variant, e.g. time=1.10,copies=+1,leak=1024; by default nothing",
         );
     for (id, percent, summary) in VARIANTS {
         workload = workload

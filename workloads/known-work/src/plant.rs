@@ -15,6 +15,8 @@ pub const VARIABLE: &str = "PERFHARNESS_KNOWN_WORK";
 
 /// The most of everything: enough to be seen, and not so much that a slip of the pen takes the machine down.
 const MOST: u64 = 100;
+/// The most bytes that an iteration leaks.
+const MOST_LEAKED: u64 = 1 << 20;
 
 /// How a variant ends or goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +40,20 @@ pub(crate) struct Planted {
     pub(crate) syncs: u64,
     /// Additional writes to the file in each iteration.
     pub(crate) writes: u64,
+    /// Additional allocations for each item of an iteration.
+    pub(crate) allocations: u64,
     /// The factor by which more memory is held.
     pub(crate) peak: u64,
+    /// Bytes that each iteration takes and never gives back: of the heap, and on the GPU of the device.
+    pub(crate) leak: u64,
     pub(crate) fault: Option<Fault>,
 }
 
 /// A specification that says nothing that can be planted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{item}` cannot be planted: {why}; an example of everything: time=1.10,copies=+1,syncs=+1,writes=+1,peak=2,wrong \
-     (or crash, or hang)"
+    "`{item}` cannot be planted: {why}; an example of everything: \
+     time=1.10,copies=+1,syncs=+1,writes=+1,allocations=+1,peak=2,leak=1024,wrong (or crash, or hang)"
 )]
 pub(crate) struct SpecError {
     item: String,
@@ -56,7 +62,8 @@ pub(crate) struct SpecError {
 
 impl Planted {
     /// Nothing at all.
-    pub(crate) const NOTHING: Self = Self { time: 1.0, copies: 0, syncs: 0, writes: 0, peak: 1, fault: None };
+    pub(crate) const NOTHING: Self =
+        Self { time: 1.0, copies: 0, syncs: 0, writes: 0, allocations: 0, peak: 1, leak: 0, fault: None };
 
     /// What the user planted, which is told as a note.
     pub(crate) fn of(setup: &Setup) -> Result<Self, Failure> {
@@ -84,10 +91,11 @@ impl Planted {
             let error = |why: String| SpecError { item: item.into(), why };
             let (key, value) =
                 item.split_once('=').map_or((item, None), |(key, value)| (key, Some(value.trim())));
-            let number = || match value {
-                Some(value) => count(value).map_err(error),
+            let number_to = |most| match value {
+                Some(value) => count(value, most).map_err(error),
                 None => Err(error("it needs a number".into())),
             };
+            let number = || number_to(MOST);
             let fault = |fault| match value {
                 None => Ok(Some(fault)),
                 Some(_) => Err(error("it takes no value".into())),
@@ -97,6 +105,8 @@ impl Planted {
                 "copies" => self.copies = number()?,
                 "syncs" => self.syncs = number()?,
                 "writes" => self.writes = number()?,
+                "allocations" => self.allocations = number()?,
+                "leak" => self.leak = number_to(MOST_LEAKED)?,
                 "peak" => {
                     self.peak = number()?;
                     if self.peak == 0 {
@@ -122,29 +132,33 @@ fn factor(value: &str) -> Result<f64, String> {
 }
 
 /// A number such as `+1` or `1`.
-fn count(value: &str) -> Result<u64, String> {
+fn count(value: &str, most: u64) -> Result<u64, String> {
     let digits = value.strip_prefix('+').unwrap_or(value);
     match digits.parse::<u64>() {
         // `parse` takes a sign of its own.
-        Ok(count) if count <= MOST && digits.starts_with(|c: char| c.is_ascii_digit()) => Ok(count),
-        _ => Err(format!("it needs a whole number up to {MOST}")),
+        Ok(count) if count <= most && digits.starts_with(|c: char| c.is_ascii_digit()) => Ok(count),
+        _ => Err(format!("it needs a whole number up to {most}")),
     }
 }
 
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, copies, syncs, writes, peak, fault } = *self;
+        let Self { time, copies, syncs, writes, allocations, peak, leak, fault } = *self;
         let mut items = Vec::new();
         if time != 1.0 {
             items.push(format!("time={time}"));
         }
-        for (key, more) in [("copies", copies), ("syncs", syncs), ("writes", writes)] {
+        let more = [("copies", copies), ("syncs", syncs), ("writes", writes), ("allocations", allocations)];
+        for (key, more) in more {
             if more > 0 {
                 items.push(format!("{key}=+{more}"));
             }
         }
         if peak != 1 {
             items.push(format!("peak={peak}"));
+        }
+        if leak > 0 {
+            items.push(format!("leak={leak}"));
         }
         items.extend(fault.map(|fault| format!("{fault:?}").to_lowercase()));
         f.write_str(&items.join(","))
@@ -168,8 +182,10 @@ mod tests {
     #[case::the_later_counts("peak=3,peak=2", Planted { peak: 2, ..NOTHING })]
     #[case::spaces(" syncs = +1 , hang ", Planted { syncs: 1, fault: Some(Fault::Hang), ..NOTHING })]
     #[case::everything(
-        "time=1.5,copies=+1,syncs=+2,writes=+3,peak=4,crash",
-        Planted { time: 1.5, copies: 1, syncs: 2, writes: 3, peak: 4, fault: Some(Fault::Crash) }
+        "time=1.5,copies=+1,syncs=+2,writes=+3,allocations=+4,peak=5,leak=1024,crash",
+        Planted {
+            time: 1.5, copies: 1, syncs: 2, writes: 3, allocations: 4, peak: 5, leak: 1024, fault: Some(Fault::Crash)
+        }
     )]
     fn a_specification_says_what_is_planted(#[case] spec: &str, #[case] planted: Planted) {
         assert_eq!(NOTHING.with(spec), Ok(planted));
@@ -190,6 +206,7 @@ mod tests {
     #[case::two_signs("syncs=++1", "whole number up to 100")]
     #[case::a_share("writes=1.5", "whole number up to 100")]
     #[case::too_much("copies=+101", "whole number up to 100")]
+    #[case::a_flood("leak=1048577", "whole number up to 1048576")]
     #[case::no_memory("peak=0", "at least 1")]
     #[case::a_value_too_many("crash=1", "takes no value")]
     fn what_cannot_be_planted_is_refused_in_words(#[case] spec: &str, #[case] why: &str) {

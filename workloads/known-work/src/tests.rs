@@ -56,10 +56,8 @@ fn can_run(params: &Params) -> bool {
 #[rstest]
 fn every_kernel_agrees_with_its_reference_whatever_extra_work_it_does(
     #[values(SPIN, GATHER, SWEEP, APPEND, COPY, GPU)] params: Params,
-    #[values((100, ""), (110, ""), (200, ""), (105, "time=1.37,copies=+2,syncs=+1,writes=+3,peak=2"))] more: (
-        u64,
-        &str,
-    ),
+    #[values((100, ""), (110, ""), (200, ""), (105, "time=1.37,copies=+2,syncs=+1,writes=+3,allocations=+1,peak=2,leak=64"))]
+    more: (u64, &str),
 ) {
     if !can_run(&params) {
         return;
@@ -249,6 +247,9 @@ fn what_is_planted_on_the_device_is_counted_by_its_meter() {
     assert_eq!(counts(&GPU, 100, "copies=+1,syncs=+1", &metrics), [1.0, 1.0, 1.0, 1.0, planted_bytes]);
     let peak = |spec| readings(&GPU, 100, spec)[metric::DEVICE_PEAK].value().unwrap();
     assert_eq!(peak("peak=3") - peak(""), 8.0 * f64::from(1 << 20));
+    let growth = [metric::DEVICE_GROWTH];
+    assert_eq!(counts(&GPU, 100, "", &growth), [0.0]);
+    assert_eq!(counts(&GPU, 100, "leak=1024", &growth), [1024.0]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod doctor;
 mod gate;
 mod init;
 mod list;
+mod memory;
 mod pages;
 mod profile;
 mod report;
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         Command::Run(opts) => run::run(&opts, &config()?, terminal),
         Command::Profile(opts) => profile::profile(&opts, &config()?, terminal),
         Command::Trace(opts) => trace::trace(&opts, &config()?, terminal),
+        Command::Memory(opts) => memory::memory(&opts, &config()?, terminal),
         Command::List(opts) => list::list(&opts, &config()?, terminal),
         Command::Show(opts) => show::show(&opts, terminal),
         Command::Report(opts) => report::report(&opts, &config()?, terminal),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::Terminal;
+use super::memory::FOLDER as MEMORY_FOLDER;
 use super::profile::FOLDER;
 use crate::baseline::Baseline;
 use crate::baseline::accept::{conditions_of, difference};
@@ -13,6 +14,7 @@ use crate::baseline::nearest::of_machine;
 use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::exit::CommandError;
 use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
+use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 use crate::record::samples::{Samples, read_named};
 use crate::record::{RunRecord, file};
@@ -75,8 +77,17 @@ impl<'a> Pages<'a> {
                 None
             }
         };
+        let folder = record_path.with_file_name(MEMORY_FOLDER);
+        let memory = match MemoryIndex::read(&folder) {
+            Ok(memory) => memory.filter(|_| is_beside),
+            Err(error) => {
+                remarks.push(format!("{}: {error}", folder.display()));
+                None
+            }
+        };
         let material = Material {
             flames: flames.as_ref().map(|index| (index, FOLDER)),
+            memory: memory.as_ref().map(|index| (index, MEMORY_FOLDER)),
             record: &record,
             samples: samples.as_ref().map_err(String::as_str),
             gate: gate.as_ref(),

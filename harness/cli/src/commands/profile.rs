@@ -31,7 +31,7 @@ const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
 /// Profiles benchmarks and writes flame graphs.
 pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let measure = measure_opts(opts);
+    let measure = MeasureOpts::from(&opts.alone);
     let mut request = request(&opts.patterns, &measure, config, Effort::Quick)?;
     let base = Base::of(opts, config, terminal)?;
     if let Some(head) = base.as_ref().and_then(|base| base.head.as_ref()) {
@@ -152,21 +152,6 @@ pub(super) fn describe(
 /// Whether a worker did not answer.
 pub(super) fn failed(catalog: &Catalog) -> bool {
     catalog.workers.iter().any(|worker| worker.outcome.kind != OutcomeKind::Ok)
-}
-
-/// Those of a run that make sense here.
-fn measure_opts(opts: &ProfileOpts) -> MeasureOpts {
-    MeasureOpts {
-        effort: opts.effort,
-        time_budget: None,
-        launches: None,
-        seed: opts.seed,
-        memory_limit: opts.memory_limit,
-        set: opts.set.clone(),
-        images: opts.images.clone(),
-        worker: opts.worker.clone(),
-        no_telemetry: true,
-    }
 }
 
 /// Each once, however often it was asked for.

@@ -27,7 +27,7 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let measure = measure_opts(opts);
+    let measure = MeasureOpts::from(&opts.alone);
     let request = request(&opts.patterns, &measure, config, Effort::Quick)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
@@ -73,21 +73,6 @@ fn destination(out: Option<&Path>, plan: &Plan) -> Result<Destination, CommandEr
         ))
     })?;
     Ok(destination)
-}
-
-/// Those of a run that make sense here.
-fn measure_opts(opts: &TraceOpts) -> MeasureOpts {
-    MeasureOpts {
-        effort: opts.effort,
-        time_budget: None,
-        launches: None,
-        seed: opts.seed,
-        memory_limit: opts.memory_limit,
-        set: opts.set.clone(),
-        images: opts.images.clone(),
-        worker: opts.worker.clone(),
-        no_telemetry: true,
-    }
 }
 
 /// What was traced.

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::{BenchmarkId, MetricDef, OutcomeKind, Role, standard};
+use perfharness_contract::{BenchmarkId, Items, MetricDef, OutcomeKind, Role, standard};
 use perfharness_gpu::metric::GPU_BUSY;
 use perfharness_verdict::judge::{Advisory, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict};
 
@@ -68,7 +68,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
             rows.push(judging.row(&id, None, Against::Expectation, judgement));
         }
     }
-    explain(&mut rows);
+    explain(&mut rows, &|id| judging.items(id));
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     let outcome = GateOutcome::of(rows.iter().map(|row| &row.judgement));
     GateReport {
@@ -185,6 +185,13 @@ impl Judging<'_> {
         self.record.metrics.iter().chain(own).collect()
     }
 
+    /// What an iteration of a benchmark handles, where its case says how much.
+    fn items(&self, id: &str) -> Option<&Items> {
+        let id = &self.benchmark(id)?.id;
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
+        workload.cases.iter().find(|c| c.id == id.case)?.items.as_ref()
+    }
+
     /// Whether the variant that a benchmark is compared with was measured, too.
     fn has_reference(&self, id: &BenchmarkId) -> bool {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
@@ -209,7 +216,8 @@ impl Judging<'_> {
     /// Whether a driver has a share in a figure: it allocates in the process that it is loaded into, as it likes, and a few
     /// launches in which it did the same prove nothing.
     fn is_drivers_too(&self, id: &BenchmarkId, metric: &MetricDef) -> bool {
-        let of_heap = [standard::HEAP_ALLOCATIONS, standard::HEAP_BYTES].contains(&metric.id.as_str());
+        let of_heap = [standard::HEAP_ALLOCATIONS, standard::HEAP_BYTES, standard::HEAP_GROWTH];
+        let of_heap = of_heap.contains(&metric.id.as_str());
         of_heap && self.uses_gpu(id)
     }
 

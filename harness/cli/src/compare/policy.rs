@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use perfharness_contract::{BenchmarkId, Effort, standard};
+use perfharness_gpu::metric::DEVICE_GROWTH;
 use perfharness_verdict::judge::{
     Direction, ExactPolicy, Limit, SIZE_FLOOR_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy,
     TIME_THRESHOLD, TimePolicy,
@@ -14,6 +15,11 @@ use crate::plan::Pattern;
 /// The bytes by which a resident set has to grow to matter. It holds what the allocator and the loader keep, too, and
 /// moves by hundreds of kilobytes between processes that do the same.
 const RESIDENT_FLOOR_BYTES: f64 = 1024.0 * 1024.0;
+
+/// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the launches
+/// nearest to each other are compared, so that what varies is out of it already; 64 KiB would be a leak of 64 MiB in a
+/// thousand iterations.
+const GROWTH_FLOOR_BYTES: f64 = 512.0;
 
 /// The `[gate]` section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -163,6 +169,7 @@ impl GatePolicy {
         let is_bytes = subject.unit == "bytes";
         let default_floor = match subject.metric {
             standard::PEAK_RSS => RESIDENT_FLOOR_BYTES,
+            standard::HEAP_GROWTH | DEVICE_GROWTH => GROWTH_FLOOR_BYTES,
             _ if is_bytes => SIZE_FLOOR_BYTES,
             _ => SizePolicy::COUNTS.floor.get(),
         };
@@ -241,6 +248,9 @@ mod tests {
         assert_eq!(policy.exact(&subject(&id, "syncs", "count")), ExactPolicy::COUNTS);
         assert_eq!(policy.exact(&subject(&id, "upload-bytes", "bytes")), ExactPolicy::BYTES);
         assert_eq!(policy.size(&subject(&id, "heap-peak", "bytes")), SizePolicy::BYTES);
+        let growth = subject(&id, "heap-growth", "bytes");
+        assert_eq!(policy.exact(&growth).slack, Limit::ZERO);
+        assert_eq!(policy.size(&growth).floor.get(), 512.0);
     }
 
     #[test]

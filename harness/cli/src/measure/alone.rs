@@ -149,9 +149,23 @@ impl<'a> Alone<'a> {
         round: u64,
         iterations: u64,
     ) -> Result<SampleReply, CallError> {
-        let expected = self.iteration_ns * iterations as f64 * SLOWDOWN_ALLOWED;
+        self.sample_after(0, mode, round, iterations)
+    }
+
+    /// Takes a sample after so many iterations on the same inputs.
+    ///
+    /// # Errors
+    /// As for [`sample`](Self::sample).
+    pub(super) fn sample_after(
+        &mut self,
+        lead_in: u64,
+        mode: Mode,
+        round: u64,
+        iterations: u64,
+    ) -> Result<SampleReply, CallError> {
+        let expected = self.iteration_ns * (lead_in + iterations) as f64 * SLOWDOWN_ALLOWED;
         let deadline = self.plan.timeout + Duration::from_nanos(expected as u64);
-        let request = SampleRequest { handle: self.handle, mode, round, offset: 0, lead_in: 0, iterations };
+        let request = SampleRequest { handle: self.handle, mode, round, offset: 0, lead_in, iterations };
         if self.executor.interrupted() {
             return Err(CallError::Interrupted);
         }

@@ -106,6 +106,7 @@ pub(super) struct Script {
     modes: Vec<Mode>,
     cpu_share: f64,
     placement_bytes: u64,
+    leaked_bytes: u64,
 }
 
 impl Script {
@@ -127,6 +128,7 @@ impl Script {
             modes: vec![Mode::Timed, Mode::Metered],
             cpu_share: 1.0,
             placement_bytes: 1_000,
+            leaked_bytes: 0,
         }
     }
 
@@ -204,6 +206,11 @@ impl Script {
     /// Memory that each placement holds.
     pub(super) fn placement_bytes(self, placement_bytes: u64) -> Self {
         Self { placement_bytes, ..self }
+    }
+
+    /// Memory that each iteration takes and does not give back.
+    pub(super) fn leaking(self, leaked_bytes: u64) -> Self {
+        Self { leaked_bytes, ..self }
     }
 }
 
@@ -475,7 +482,9 @@ impl Session for MockSession {
     }
 
     fn usage(&self) -> ProcessUsage {
-        let rss_bytes = self.placements.len() as u64 * self.script.placement_bytes;
+        let iterations: u64 = self.placements.values().map(|placement| placement.count).sum();
+        let leaked = iterations * self.script.leaked_bytes;
+        let rss_bytes = self.placements.len() as u64 * self.script.placement_bytes + leaked;
         let most = (self.next_handle - 1) * self.script.placement_bytes;
         ProcessUsage { peak_rss_bytes: Some(most), rss_bytes: Some(rss_bytes), cpu_ns: Some(7_000_000) }
     }

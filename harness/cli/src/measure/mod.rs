@@ -12,6 +12,7 @@ mod correctness;
 mod engine;
 mod event;
 mod executor;
+mod following;
 mod launch;
 #[cfg(test)]
 mod mock;
@@ -34,6 +35,7 @@ pub use contamination::{Contamination, Flag};
 pub use engine::{Ended, run_plan};
 pub use event::{CheckStage, Event, LaunchTiming, SampleEvent};
 pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
+pub use following::{Followed, follow_side};
 pub use launch::Interrupted;
 pub use outcome::Outcome;
 pub use pairing::Pairing;

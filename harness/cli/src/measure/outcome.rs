@@ -28,6 +28,12 @@ impl Outcome {
         Self { kind, reason: Some(reason.into()), stderr: Vec::new() }
     }
 
+    /// Kind and reason.
+    pub fn in_words(&self) -> String {
+        let reason = self.reason.as_deref().unwrap_or("for no stated reason");
+        format!("{}: {reason}", self.kind.as_str())
+    }
+
     /// The same with the worker's last words.
     #[must_use]
     pub fn with_stderr(mut self, lines: Vec<String>) -> Self {

@@ -14,9 +14,9 @@ use crate::profile::StackProfile;
 
 /// A profiled sample lasts about this long: some iterations leave files behind until the next sample begins, and workers
 /// may hold the inputs of a whole sample. Longer ones would leave more, and shorter ones start the profiler more often.
-const SAMPLE_NS: f64 = 200_000_000.0;
+pub(super) const SAMPLE_NS: f64 = 200_000_000.0;
 /// Time for a benchmark, as a multiple of what was asked for, where it gets the CPU for less than the whole time.
-const PATIENCE: u32 = 3;
+pub(super) const PATIENCE: u32 = 3;
 
 /// What became of profiling a benchmark.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,7 @@ pub struct Profiled {
 impl Profiled {
     /// It did not end well.
     pub fn ended(outcome: Outcome) -> Self {
-        let reason = outcome.reason.as_deref().unwrap_or("for no stated reason");
-        let profile = Err(format!("{}: {reason}", outcome.kind.as_str()));
-        Self { outcome, profile }
+        Self { profile: Err(outcome.in_words()), outcome }
     }
 
     /// There is nothing to be had, and nothing went wrong.

@@ -2,6 +2,7 @@
 
 mod effects;
 mod failures;
+mod following;
 mod memory;
 mod metered;
 mod order;

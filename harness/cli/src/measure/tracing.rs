@@ -22,9 +22,7 @@ pub struct Traced {
 
 impl Traced {
     fn ended(outcome: Outcome) -> Self {
-        let reason = outcome.reason.as_deref().unwrap_or("for no stated reason");
-        let timeline = Err(format!("{}: {reason}", outcome.kind.as_str()));
-        Self { outcome, timeline }
+        Self { timeline: Err(outcome.in_words()), outcome }
     }
 }
 

@@ -251,7 +251,7 @@ impl FlameIndex {
 }
 
 /// Whether a name is that of a file in the folder itself.
-fn is_file_name(name: &str) -> bool {
+pub(crate) fn is_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':'])
 }
 

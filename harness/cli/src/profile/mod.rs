@@ -12,6 +12,7 @@ mod svg;
 
 pub use difference::{Difference, Widths};
 pub use folder::{Former, Occasion, Shot, write};
+pub(crate) use index::is_file_name;
 pub use index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, INDEX_FORMAT, IndexError, ProfileFacts,
     ProfileState, ProfiledBenchmark,

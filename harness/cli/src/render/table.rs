@@ -496,7 +496,7 @@ pub fn render_extent(plan: &Plan, spent: Duration) -> String {
 }
 
 /// The table without the spaces that padding leaves at the ends of its lines.
-fn trimmed(table: &Table) -> String {
+pub(super) fn trimmed(table: &Table) -> String {
     const RESET: &str = "\u{1b}[0m";
     let trim = |line: String| match line.trim_end().strip_suffix(RESET) {
         Some(styled) => format!("{}{RESET}\n", styled.trim_end()),

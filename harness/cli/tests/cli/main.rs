@@ -16,6 +16,8 @@ mod guide;
 #[cfg(test)]
 mod interruption;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod outcomes;
 #[cfg(test)]
 mod places;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use perfharness_platform::clock;
 
-use super::PointLog;
+use super::{Growth, PointLog};
 use crate::protocol::{Trace, TraceCounter};
 use crate::{Meter, MeterDef, Reading, standard};
 
@@ -115,7 +115,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
 /// Reads the counting allocator over a stretch; gives typed absences in a program that did not install it.
 #[derive(Debug, Default)]
-pub(crate) struct HeapMeter;
+pub(crate) struct HeapMeter {
+    growth: Growth,
+}
 
 impl HeapMeter {
     pub(crate) fn definition() -> MeterDef {
@@ -130,19 +132,26 @@ impl Meter for HeapMeter {
         }
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
+        self.growth = Growth::default();
         ON.store(true, Ordering::Relaxed);
+    }
+
+    fn settle(&mut self, scale: f64) {
+        self.growth.settle(LIVE.load(Ordering::Relaxed), scale);
     }
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         ON.store(false, Ordering::Relaxed);
         let absent = || Reading::Absent { absent: NOT_INSTALLED.into() };
-        let figures = [
-            (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed)),
-            (standard::HEAP_BYTES, BYTES.load(Ordering::Relaxed)),
-            (standard::HEAP_PEAK, PEAK.load(Ordering::Relaxed).max(0) as u64),
+        let live = LIVE.load(Ordering::Relaxed);
+        let figures: [(&str, Reading); 4] = [
+            (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed).into()),
+            (standard::HEAP_BYTES, BYTES.load(Ordering::Relaxed).into()),
+            (standard::HEAP_PEAK, (PEAK.load(Ordering::Relaxed).max(0) as u64).into()),
+            (standard::HEAP_GROWTH, self.growth.reading(live)),
         ];
         for (metric, value) in figures {
-            let reading = if CountingAllocator::installed() { value.into() } else { absent() };
+            let reading = if CountingAllocator::installed() { value } else { absent() };
             readings.insert(metric.to_owned(), reading);
         }
     }

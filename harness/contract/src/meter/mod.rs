@@ -13,7 +13,7 @@ pub(crate) use heap::HeapMeter;
 pub use points::PointLog;
 
 use crate::protocol::Trace;
-use crate::{MetricDef, Name, Portability, Reading};
+use crate::{MetricDef, Name, Number, Portability, Reading};
 
 /// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,9 @@ impl MeterDef {
 pub trait Meter {
     /// Begins: everything from here on counts.
     fn start(&mut self);
+    /// What iterations keep from one to the next is in place: growth counts from here on. It is what is found at the end,
+    /// times `scale`, which makes up for the iterations before this call. Not called where that cannot be told.
+    fn settle(&mut self, _scale: f64) {}
     /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
     /// Begins a traced stretch: from here on it matters when things happen. Meters without a sense of time leave this
@@ -63,4 +66,30 @@ pub trait Meter {
     fn start_trace(&mut self) {}
     /// Ends a traced stretch, and adds what happened, with moments of `perfharness_platform::clock::monotonic_ns`.
     fn stop_trace(&mut self, _trace: &mut Trace) {}
+}
+
+/// How much more lives at the end of a stretch than when its iterations had settled; for meters that know what lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Growth {
+    settled: Option<(i64, f64)>,
+}
+
+impl Growth {
+    /// What lived when [`Meter::settle`] was called, and its argument.
+    pub fn settle(&mut self, live: i64, scale: f64) {
+        self.settled = Some((live, scale));
+    }
+
+    /// The growth to what lives now, summed over the iterations of the stretch.
+    pub fn reading(self, live: i64) -> Reading {
+        match self.settled {
+            Some((before, scale)) => Reading::Value(Number((live - before) as f64 * scale)),
+            None => Reading::Absent {
+                absent:
+                    "such a sample does not tell what iterations leak from what they keep or have in flight; \
+                         `perfharness memory` does"
+                        .into(),
+            },
+        }
+    }
 }

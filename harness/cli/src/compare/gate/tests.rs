@@ -555,3 +555,52 @@ fn five_hundred_benchmarks_are_judged_soon() {
     // In release it takes some 10 ms; this is a debug build on a machine that may do something else.
     assert!(took < 5_000_000_000, "{took} ns");
 }
+
+/// Gives the workload the metric of heap growth, and each benchmark these figures of it.
+fn with_growth(mut record: RunRecord, launches: &[f64]) -> RunRecord {
+    let growth = standard::heap_metrics().into_iter().find(|metric| metric.id == standard::HEAP_GROWTH);
+    record.workloads[0].metrics.extend(growth);
+    let varies = launches.iter().any(|value| *value != launches[0]);
+    let kind = if varies { "size" } else { "exact" };
+    let mut figure: MetricRecord = serde_json::from_value(metric("bytes", kind, launches)).unwrap();
+    figure.demoted = varies;
+    for benchmark in &mut record.benchmarks {
+        benchmark.metrics.insert(standard::HEAP_GROWTH.into(), figure.clone());
+    }
+    record
+}
+
+#[test]
+fn growth_that_the_baseline_does_not_know_yet_has_no_baseline_and_fails_nothing() {
+    let report = judged(&with_growth(record(), &[0.0, 0.0]));
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    let row = row(&report, "optimized", standard::HEAP_GROWTH);
+    assert_eq!(row.judgement.verdict, Verdict::NoBaseline);
+    // Also where it leaks already.
+    assert_eq!(judged(&with_growth(record(), &[1024.0, 1024.0])).outcome, GateOutcome::Ok);
+}
+
+#[rstest]
+#[case::none(&[0.0, 0.0], &[0.0, 0.0], GateOutcome::Ok)]
+#[case::a_leak(&[0.0, 0.0], &[1024.0, 1024.0], GateOutcome::Regressed)]
+#[case::a_byte(&[0.0, 0.0], &[1.0, 1.0], GateOutcome::Regressed)]
+#[case::a_leak_that_went(&[1024.0, 1024.0], &[0.0, 0.0], GateOutcome::Ok)]
+#[case::a_leak_beside_what_varies(&[-64.0, 64.0], &[960.0, 1088.0], GateOutcome::Regressed)]
+#[case::a_vector_that_grows_now_and_then(&[0.0, 0.0, 0.0], &[0.0, 32_768.0, 0.0], GateOutcome::Ok)]
+#[case::and_did_before(&[0.0, 65_536.0, 0.0], &[32_768.0, 0.0, 0.0], GateOutcome::Ok)]
+#[case::little_beside_what_varies(&[-64.0, 64.0], &[200.0, 328.0], GateOutcome::Ok)]
+fn a_leak_is_found_by_its_count_where_no_time_moved(
+    #[case] before: &[f64],
+    #[case] now: &[f64],
+    #[case] outcome: GateOutcome,
+) {
+    let runs = [with_growth(run("r0", 1.0), before), with_growth(run("r1", 1.001), before)];
+    let terms = AcceptTerms { only: &[], reason: "first", when: "2026-02-01T00:00:00Z".into() };
+    let baseline = accept(&runs, None, &terms).unwrap().baseline;
+    let report = judged_with(&with_growth(record(), now), Some(&baseline), &GatePolicy::default());
+    assert_eq!(report.outcome, outcome, "{report:#?}");
+    if outcome == GateOutcome::Regressed {
+        let row = row(&report, "optimized", standard::HEAP_GROWTH);
+        assert!(row.diagnosis.as_ref().unwrap().starts_with("heap grows by "), "{row:#?}");
+    }
+}

@@ -11,3 +11,4 @@ mod tests;
 pub mod view;
 
 pub use html::{PageError, render_index, render_page};
+pub(crate) use plot::memory_plot;

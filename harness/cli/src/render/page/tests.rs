@@ -8,6 +8,7 @@ use super::view::{Material, Page, anchor, index, page};
 use super::{render_index, render_page};
 use crate::compare::GateReport;
 use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
+use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 use crate::record::{RunRecord, file};
 use crate::render::gate::sample;
@@ -26,6 +27,7 @@ fn view(record: &RunRecord, gate: Option<&GateReport>, history: &[Summary]) -> P
         samples: Err("they are not needed here"),
         gate,
         flames: None,
+        memory: None,
         history,
         remarks: &[],
     })
@@ -112,6 +114,21 @@ fn flames(record: &RunRecord) -> FlameIndex {
     FlameIndex::parse(&index.to_string()).unwrap()
 }
 
+/// What was seen of the memory of every benchmark, in words that nobody should use.
+fn memory(record: &RunRecord) -> MemoryIndex {
+    let of = |id: &str| {
+        serde_json::json!({
+            "id": id, "taken": "t", "outcome": {"kind": "ok"}, "memory": {
+                "verdict": "grows", "sentence": HOSTILE, "asked": 1, "iterations": 1, "iteration_ns": 1.0,
+                "series": [], "points": [], "file": "\"><script>alert(1)<.svg"
+            }
+        })
+    };
+    let ids: Vec<_> = record.benchmarks.iter().map(|b| of(&b.id.to_string())).collect();
+    let index = serde_json::json!({"format": 1, "harness": "h", "benchmarks": ids});
+    MemoryIndex::parse(&index.to_string()).unwrap()
+}
+
 /// Whatever came from outside is text and nothing else: between tags, in attributes and in drawings.
 fn assert_inert(html: &str) {
     let body = html.split_once("</style>").unwrap().1;
@@ -173,12 +190,13 @@ fn hostile_names_and_messages_are_text_everywhere() {
         .collect();
     summary.class.clone_from(&record.machine.class);
     let history = [summary.clone(), Summary { run: "other".into(), ..summary.clone() }];
-    let flames = flames(&record);
+    let (flames, memory) = (flames(&record), memory(&record));
     let material = Material {
         record: &record,
         samples: Err(HOSTILE),
         gate: Some(&gate),
         flames: Some((&flames, "flamegraphs")),
+        memory: Some((&memory, "memory")),
         history: &history,
         remarks: &[HOSTILE.to_owned()],
     };
@@ -186,6 +204,7 @@ fn hostile_names_and_messages_are_text_everywhere() {
     assert!(view.workloads.iter().any(|w| w.name.contains(HOSTILE_NAME)), "nothing hostile is in the page");
     assert!(view.history.is_some() && !view.claims.is_empty());
     let html = render_page(&view).unwrap();
+    assert!(html.contains("memory over iterations"));
     assert_inert(&html);
     // Plots have names in them, too.
     let svg = html.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();

@@ -5,6 +5,7 @@
 
 pub(super) mod color;
 mod forest;
+mod memory;
 mod roofline;
 mod samples;
 mod scale;
@@ -14,6 +15,7 @@ mod strip;
 mod trend;
 
 pub(super) use forest::{axis, cell};
+pub(crate) use memory::memory_plot;
 pub(super) use roofline::roofline;
 pub(super) use samples::samples;
 pub(super) use scaling::scaling;

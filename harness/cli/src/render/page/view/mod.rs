@@ -23,6 +23,7 @@ pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 
 use crate::compare::GateReport;
 use crate::history::Summary;
+use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 use crate::record::RunRecord;
 use crate::record::samples::Samples;
@@ -38,6 +39,8 @@ pub struct Material<'a> {
     pub gate: Option<&'a GateReport>,
     /// Flame graphs of its benchmarks, and where they lie, seen from the page.
     pub flames: Option<(&'a FlameIndex, &'a str)>,
+    /// What was seen of their memory over many iterations, and where its pictures lie, seen from the page.
+    pub memory: Option<(&'a MemoryIndex, &'a str)>,
     /// The other runs that are known, oldest first.
     pub history: &'a [Summary],
     /// What else should be known, such as a file that could not be read.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, standard};
 use perfharness_gpu::metric as gpu;
-use perfharness_verdict::Interval;
+use perfharness_verdict::{GrowthVerdict, Interval};
 use serde::Serialize;
 
 use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
 use super::{Badge, Figure, Material, Tone, anchor};
 use crate::compare::waste;
+use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
 use crate::render::table::{absences, case_facts, case_parameters};
@@ -56,6 +57,8 @@ pub struct CaseView {
     pub waste: Option<String>,
     /// Flame graphs, and where the time of each variant went by function.
     pub flames: Vec<FlameRow>,
+    /// Whether its variants leak.
+    pub memory: Vec<MemoryRow>,
     /// The samples.
     pub samples: Option<SamplePlot>,
     /// Where the time goes.
@@ -112,6 +115,19 @@ pub struct FlameRow {
     pub hottest: String,
     /// Graphs: what each shows, and its file, seen from the page.
     pub graphs: Vec<(String, String)>,
+}
+
+/// What was seen of the memory of a variant over many iterations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryRow {
+    /// The variant.
+    pub variant: String,
+    /// What follows.
+    pub verdict: Badge,
+    /// What was seen, or why nothing was.
+    pub sentence: String,
+    /// Its picture, seen from the page.
+    pub picture: Option<String>,
 }
 
 /// A metric over the variants of a case.
@@ -192,6 +208,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         variants,
         waste: benchmarks.iter().find_map(|b| waste(record, b)),
         flames: benchmarks.iter().filter_map(|b| flames(material, workload, b)).collect(),
+        memory: benchmarks.iter().filter_map(|b| memory(material, b)).collect(),
         samples: sample_plot(material, &measured),
         shares: share_plot(&measured),
         columns: measured.iter().map(|b| b.id.variant.to_string()).collect(),
@@ -371,6 +388,30 @@ fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &Benchmark
         ProfileState::Absent { absent } => format!("no profile: {absent}"),
     };
     Some(FlameRow { variant: benchmark.id.variant.to_string(), hottest, graphs })
+}
+
+fn memory(material: &Material<'_>, benchmark: &BenchmarkRecord) -> Option<MemoryRow> {
+    let (index, folder) = material.memory?;
+    let watched = index.benchmark(&benchmark.id)?;
+    let variant = benchmark.id.variant.to_string();
+    Some(match &watched.memory {
+        MemoryState::Taken(facts) => MemoryRow {
+            variant,
+            verdict: match facts.verdict {
+                GrowthVerdict::Flat => Badge::new("✔", "flat", Tone::Good),
+                GrowthVerdict::Grows => Badge::new("✖", "grows", Tone::Bad),
+                GrowthVerdict::Unclear => Badge::new("?", "unclear", Tone::Open),
+            },
+            sentence: facts.sentence.clone(),
+            picture: Some(format!("{folder}/{}", facts.file)),
+        },
+        MemoryState::Absent { absent } => MemoryRow {
+            variant,
+            verdict: Badge::new("–", "not watched", Tone::Open),
+            sentence: absent.clone(),
+            picture: None,
+        },
+    })
 }
 
 /// Metrics that say something: measured for at least one variant, and not zero for all of them.
