@@ -44,13 +44,18 @@ pub(crate) fn absence(readings: &Readings, metric: &str) -> String {
     }
 }
 
-/// The exact metrics that are not 0.
+/// The exact metrics that are not 0. Growth, which a sample of a single iteration does not tell, may be absent.
 pub(crate) fn counted(readings: &Readings) -> BTreeMap<&str, f64> {
     let exact = perfharness_gpu::gpu_metrics();
     let exact = exact.iter().filter(|m| m.kind == perfharness_contract::MetricKind::Exact);
-    let values = exact.map(|m| {
+    let values = exact.filter_map(|m| {
         let (id, reading) = readings.get_key_value(m.id.as_str()).unwrap();
-        (id.as_str(), reading.value().unwrap())
+        let is_growth = id == perfharness_gpu::metric::DEVICE_GROWTH;
+        if is_growth {
+            Some((id.as_str(), reading.value()?))
+        } else {
+            Some((id.as_str(), reading.value().unwrap()))
+        }
     });
     values.filter(|(_, value)| *value != 0.0).collect()
 }
