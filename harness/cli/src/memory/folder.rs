@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn each_story_has_its_picture_and_those_of_others_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let first = [course("w/c/flat", Some(0.0)), course("w/c/leaks", Some(1024.0)), course("w/c/none", None)];
+        let first =
+            [course("w/c/flat", Some(0.0)), course("w/c/leaks", Some(1024.0)), course("w/c/none", None)];
         let index = write(folder.path(), &first, "first").unwrap();
         assert_eq!(names(folder.path()), ["index.json", "w-c-flat.svg", "w-c-leaks.svg"]);
         assert_eq!(MemoryIndex::read(folder.path()).unwrap().unwrap(), index);

@@ -73,7 +73,7 @@ fn what_fails_is_told_and_the_others_are_watched() {
     );
     assert!(matches!(state("hot/c/skipped"), MemoryState::Absent { absent } if absent.contains("left out")));
     assert!(state("hot/c/lean").facts().is_some());
-    assert!(done.stdout.contains("not watched: skipped: left out on purpose"), "{}", done.stdout);
+    assert!(done.stdout.contains("not followed: skipped: left out on purpose"), "{}", done.stdout);
     harness.call("memory").done().code(2);
     harness.call("memory hot --iterations 39").worker("hot").done().code(2);
     harness.call("memory hot/c/leen").worker("hot").done().code(2).says(&["did you mean `hot/c/lean`"]);
