@@ -10,7 +10,7 @@ use super::{
     UPLOAD, host,
 };
 
-/// Measures the host, and the device that a run with this `--device` uses; takes some six seconds.
+/// Measures the host, and the device that a run with this `--device` uses; takes some eight seconds.
 pub fn measure(device: &str) -> BTreeMap<String, Ceiling> {
     let mut figures = BTreeMap::new();
     let mut put = |name: &str, unit: &str, value: Result<f64, String>| {
