@@ -1,13 +1,16 @@
-//! What the user asks of a run: flags over configuration. `run`, `gate` and `calibrate` share it.
+//! What the user asks for: flags over configuration, and the workers that are to do it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, SettingKind};
 
-use super::workers;
+use super::{Terminal, workers};
 use crate::args::MeasureOpts;
 use crate::config::Config;
 use crate::exit::CommandError;
+use crate::measure::{ProcessExecutor, WorkerCommand};
 use crate::plan::Catalog;
 use crate::request::RunRequest;
 
@@ -34,6 +37,21 @@ pub(super) fn request(
         memory_limit_bytes: opts.memory_limit,
         timeout: opts.worker.timeout,
     })
+}
+
+/// Asks workers for their workloads.
+///
+/// # Errors
+/// Those of [`workers::catalog`].
+pub(super) fn describe(
+    request: &RunRequest,
+    commands: &[WorkerCommand],
+    interrupted: &Arc<AtomicBool>,
+    terminal: &Terminal,
+) -> Result<Catalog, CommandError> {
+    let mut executor = ProcessExecutor::new(commands.to_vec(), Arc::clone(interrupted));
+    let (seed, device) = (request.seed, &request.device);
+    workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
 }
 
 /// The configuration's settings, and over them those of the flags.

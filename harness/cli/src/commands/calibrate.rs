@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort, standard};
 
-use super::asked::{check_settings, place_paths, request};
+use super::Terminal;
+use super::asked::{check_settings, describe, place_paths, request};
 use super::gate::{place, selected};
 use super::session::{Place, Session, Subject, machine};
-use super::{Terminal, workers};
 use crate::args::CalibrateOpts;
 use crate::baseline::file;
 use crate::compare::{Terms, judge};
@@ -27,9 +27,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns, &opts.measure, config, effort)?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
-    let (seed, device) = (request.seed, &request.device);
-    let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
+    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
     check_settings(&opts.measure, &catalog)?;
     let selection = select(&catalog, &request.parsed_patterns()?, request.effort)?;
     let delta = config.gate.time_default().delta();
@@ -47,6 +45,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         catalog: catalog.clone(),
         identical: false,
     };
+    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let subject = Subject {
         request,
         plan,

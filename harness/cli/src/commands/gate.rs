@@ -13,10 +13,10 @@ use perfharness_contract::{BenchmarkId, Effort};
 pub(super) use against_base::{baselines_at, selected, warn_of_untracked};
 pub(super) use shown::finish;
 
-use super::asked::{check_settings, place_paths, request};
+use super::Terminal;
+use super::asked::{check_settings, describe, place_paths, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
-use super::{Terminal, workers};
 use crate::args::GateOpts;
 use crate::baseline::Baseline;
 use crate::baseline::accept::{conditions_of, difference};
@@ -45,9 +45,7 @@ pub(super) fn gate(
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
-    let (seed, device) = (request.seed, &request.device);
-    let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
+    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
     check_settings(&opts.measure, &catalog)?;
     let mut plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
     place_paths(&mut plan.settings, &opts.measure, config, &catalog);
@@ -55,6 +53,7 @@ pub(super) fn gate(
     let machine = machine(&request.device, config, terminal);
     let baseline = Some(stored(&opts.folder.baselines, &machine)?);
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let subject = Subject {
         request,
         plan,

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod alone;
 mod asked;
 mod baseline;
 mod calibrate;

@@ -2,26 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
 
-use super::asked::{check_settings, place_paths, request};
+use super::alone::{exit_code, has_failed, stop_on_interrupt, workers_failed};
+use super::asked::{check_settings, describe, place_paths, request};
 use super::gate::warn_of_untracked;
 use super::session::default_path;
 use super::{Terminal, workers};
 use crate::args::{MeasureOpts, ProfileOpts};
 use crate::config::Config;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult};
 use crate::measure::{Interrupted, ProcessExecutor, Profiled, WorkerCommand, profile_side};
-use crate::plan::{CasePlan, Catalog, Origin, Plan, Selection, Side, pairs, select};
+use crate::plan::{CasePlan, Origin, Plan, Selection, Side, pairs, select};
 use crate::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
 use crate::record::{RunRecord, SourceState};
 use crate::render::render_profiles;
-use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Versions};
 
 /// Name of the folder beside a record.
@@ -43,10 +42,10 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let patterns = request.parsed_patterns()?;
     let mut selection = select(&catalog, &patterns, request.effort)?;
     let mut all = request.workers.clone();
-    let mut workers_failed = failed(&catalog);
+    let mut failed = workers_failed(&catalog);
     if let Some(base) = &base {
         let base_catalog = describe(&request, &base.workers, &interrupted, terminal)?;
-        workers_failed |= failed(&base_catalog);
+        failed |= workers_failed(&base_catalog);
         // What the base has nothing of is new, and no mistake of the user's.
         let theirs = select(&base_catalog, &patterns, request.effort).unwrap_or_default();
         let delta = config.gate.time_default().delta();
@@ -57,9 +56,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let mut plan = request.plan(selection);
     place_paths(&mut plan.settings, &measure, config, &catalog);
 
-    let asked_to_stop = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
-        .context("cannot listen to Ctrl-C")?;
+    stop_on_interrupt(&interrupted)?;
     let folder =
         opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
     let executor = ProcessExecutor::new(all, interrupted);
@@ -71,7 +68,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     } else {
         taken.show(&written, &folder, terminal)?;
     }
-    Ok(taken.exit_code(workers_failed))
+    Ok(taken.exit_code(failed))
 }
 
 /// Profiles what a run has measured, and writes flame graphs into a folder beside its record.
@@ -135,23 +132,6 @@ impl Base {
         let (workers, head) = (versions.base.clone(), Some(versions.head.clone()));
         Ok(Some(Self { workers, head, _versions: Some(versions) }))
     }
-}
-
-/// Asks workers what there is to measure.
-pub(super) fn describe(
-    request: &RunRequest,
-    commands: &[WorkerCommand],
-    interrupted: &Arc<AtomicBool>,
-    terminal: &Terminal,
-) -> Result<Catalog, CommandError> {
-    let mut executor = ProcessExecutor::new(commands.to_vec(), Arc::clone(interrupted));
-    let (seed, device) = (request.seed, &request.device);
-    workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
-}
-
-/// Whether a worker did not answer.
-pub(super) fn failed(catalog: &Catalog) -> bool {
-    catalog.workers.iter().any(|worker| worker.outcome.kind != OutcomeKind::Ok)
 }
 
 /// Each once, however often it was asked for.
@@ -226,18 +206,8 @@ impl Taken {
     }
 
     fn exit_code(&self, workers_failed: bool) -> u8 {
-        let failed = |shot: &Shot| {
-            let kind = shot.profiled.outcome.kind;
-            !matches!(kind, OutcomeKind::Ok | OutcomeKind::Skipped) && kind != shot.side.expect
-        };
-        if self.interrupted {
-            Exit::INTERRUPTED
-        } else if workers_failed || self.shots.iter().any(failed) {
-            Exit::BENCHMARK_FAILED
-        } else if self.shots.iter().all(|shot| shot.profiled.profile.is_err()) {
-            Exit::UNDECIDED
-        } else {
-            Exit::OK
-        }
+        let failed = |shot: &Shot| has_failed(shot.profiled.outcome.kind, shot.side.expect);
+        let anything = self.shots.iter().any(|shot| shot.profiled.profile.is_ok());
+        exit_code(self.interrupted, workers_failed || self.shots.iter().any(failed), anything)
     }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, OutcomeKind};
 
-use super::asked::{check_settings, place_paths, request};
+use super::asked::{check_settings, describe, place_paths, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
-use super::{Terminal, profile, workers};
+use super::{Terminal, profile};
 use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -42,9 +42,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
 
     let patterns = request.parsed_patterns()?;
     let interrupted = Arc::new(AtomicBool::new(false));
-    let mut executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
-    let (seed, device) = (request.seed, &request.device);
-    let catalog = workers::catalog(&mut executor, &request.workers, seed, device, request.timeout, terminal)?;
+    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
     check_settings(&opts.measure, &catalog)?;
     let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
     match &replayed {
@@ -61,6 +59,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
         (plan.clone(), executor)
     });
+    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let subject = Subject {
         request,
         plan,

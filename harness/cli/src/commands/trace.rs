@@ -1,21 +1,15 @@
 //! `perfharness trace`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use anyhow::Context as _;
-use perfharness_contract::{Effort, OutcomeKind};
 
 use super::Terminal;
-use super::asked::{check_settings, place_paths, request};
-use super::profile::{describe, failed};
+use super::alone::{Alone, exit_code, has_failed, workers_failed};
 use super::session::default_path;
-use crate::args::{MeasureOpts, TraceOpts};
+use crate::args::TraceOpts;
 use crate::config::Config;
-use crate::exit::{CommandError, CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult};
 use crate::measure::{ProcessExecutor, Traced, trace_side};
-use crate::plan::{Plan, select};
+use crate::plan::Plan;
 use crate::record::SourceState;
 use crate::render::render_traces;
 use crate::trace::{Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces};
@@ -27,20 +21,8 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let measure = MeasureOpts::from(&opts.alone);
-    let request = request(&opts.patterns, &measure, config, Effort::Quick)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-    check_settings(&measure, &catalog)?;
-    let patterns = request.parsed_patterns()?;
-    let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
-    place_paths(&mut plan.settings, &measure, config, &catalog);
+    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.alone, config, terminal)?;
     let destination = destination(opts.out.as_deref(), &plan)?;
-
-    let asked_to_stop = Arc::clone(&interrupted);
-    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
-        .context("cannot listen to Ctrl-C")?;
-    let executor = ProcessExecutor::new(request.workers.clone(), interrupted);
     let taken = take(&plan, executor, opts.iterations, &destination, terminal)?;
     if opts.json {
         terminal.print_json(&taken.traces)?;
@@ -51,7 +33,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
         terminal
             .hint(&format!("open a trace in {VIEWER} (it stays in your browser), or in chrome://tracing"));
     }
-    Ok(taken.exit_code(&plan, failed(&catalog)))
+    Ok(taken.exit_code(&plan, workers_failed(&catalog)))
 }
 
 /// Where to write, where that can be.
@@ -118,18 +100,8 @@ impl Taken {
 
     fn exit_code(&self, plan: &Plan, workers_failed: bool) -> u8 {
         let expected = plan.cases.iter().flat_map(|case| &case.sides).map(|side| side.expect);
-        let failed = |(traced, expected): (&TracedBenchmark, OutcomeKind)| {
-            let kind = traced.outcome.kind;
-            !matches!(kind, OutcomeKind::Ok | OutcomeKind::Skipped) && kind != expected
-        };
-        if self.interrupted {
-            Exit::INTERRUPTED
-        } else if workers_failed || self.traces.benchmarks.iter().zip(expected).any(failed) {
-            Exit::BENCHMARK_FAILED
-        } else if self.any() {
-            Exit::OK
-        } else {
-            Exit::UNDECIDED
-        }
+        let mut traced = self.traces.benchmarks.iter().zip(expected);
+        let failed = traced.any(|(traced, expected)| has_failed(traced.outcome.kind, expected));
+        exit_code(self.interrupted, workers_failed || failed, self.any())
     }
 }

@@ -34,7 +34,7 @@ pub struct Followed {
     pub story: Result<MemoryStory, String>,
 }
 
-/// Watches a side over so many iterations, or as many as fit into the time.
+/// Follows a side over so many iterations, or as many as fit into the time.
 ///
 /// # Errors
 /// When the user stops it.
@@ -72,7 +72,7 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
     let most = (SAMPLE_NS / iteration_ns).clamp(FEWEST_ITERATIONS as f64, 1e8) as u64;
     let mode = if launch.lacks(Mode::Metered).is_none() { Mode::Metered } else { Mode::Timed };
     let limit = launch.now_ns() + (time * PATIENCE).as_nanos() as u64;
-    let mut watch = Watch { heap: Some(0.0), ..Watch::default() };
+    let mut seen = Seen { heap: Some(0.0), ..Seen::default() };
     let mut number = 0;
     // The first iteration on new inputs makes what the others find.
     let mut take = |launch: &mut Alone<'_>, iterations: u64| {
@@ -81,13 +81,13 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
     };
     // What the first sample sets up for all that follow, be it meters or a larger pool, is no growth.
     let settling = each.min(most);
-    watch.add(&take(&mut launch, settling)?, settling);
-    watch.heap = watch.heap.map(|_| 0.0);
+    seen.add(&take(&mut launch, settling)?, settling);
+    seen.heap = seen.heap.map(|_| 0.0);
     let mut story = MemoryStory {
         asked,
         iteration_ns,
         absent: BTreeMap::new(),
-        points: vec![watch.point(0, launch.usage().rss_bytes)],
+        points: vec![seen.point(0, launch.usage().rss_bytes)],
     };
     for at in 1..=count {
         let mut left = each;
@@ -95,24 +95,24 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
             // None of one iteration is left over.
             let iterations = if left <= most + 1 { left } else { most };
             left -= iterations;
-            watch.add(&take(&mut launch, iterations)?, iterations);
+            seen.add(&take(&mut launch, iterations)?, iterations);
         }
-        story.points.push(watch.point(at * each, launch.usage().rss_bytes));
+        story.points.push(seen.point(at * each, launch.usage().rss_bytes));
         if launch.now_ns() >= limit {
             break;
         }
     }
     if let Some(reason) = launch.lacks(Mode::Metered) {
-        watch.absent.insert(standard::HEAP_GROWTH.into(), reason);
+        seen.absent.insert(standard::HEAP_GROWTH.into(), reason);
     }
-    story.absent = watch.absent;
+    story.absent = seen.absent;
     launch.finish();
     Ok(story)
 }
 
 /// What is known of the memory so far.
 #[derive(Default)]
-struct Watch {
+struct Seen {
     /// Growth of the heap; none once a sample did not tell it.
     heap: Option<f64>,
     device: Option<f64>,
@@ -121,7 +121,7 @@ struct Watch {
     absent: BTreeMap<String, String>,
 }
 
-impl Watch {
+impl Seen {
     /// Takes up a sample of so many iterations, the lead-in included.
     fn add(&mut self, reply: &SampleReply, iterations: u64) {
         let metered = iterations - 1;

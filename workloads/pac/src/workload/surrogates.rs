@@ -5,8 +5,8 @@
 //! their standard deviations (of the population).
 
 use perfharness_contract::{
-    Case, Check, ClaimDef, Counter, Digest, Effort, Failure, Measured, MetricDef, Promise, Role, Setup,
-    Tolerance, VariantDef, Workload, input_rng, standard,
+    Case, Check, ClaimDef, Counter, Digest, Effort, Failure, Floor, Measured, MetricDef, Promise, Role,
+    Setup, Tolerance, VariantDef, Workload, input_rng, standard,
 };
 use rand_pcg::rand_core::Rng as _;
 
@@ -30,7 +30,8 @@ pub fn surrogates() -> Workload {
     let case = |id, channels, seconds, efforts: &[Effort]| {
         let params = Params::new(channels, seconds, 10);
         let pairs = params.pairs();
-        Case::new(id, params).items(pairs * SHIFTS as u64, "surrogates").efforts(efforts)
+        let floor = floor(&params);
+        Case::new(id, params).items(pairs * SHIFTS as u64, "surrogates").efforts(efforts).floor(floor)
     };
     let slow = VariantDef::new(
         SLOW,
@@ -70,6 +71,17 @@ pub fn surrogates() -> Workload {
         .variant_with(documented, |params, setup| Ok(Surrogates::new(copied, params, setup)))
         .variant_with(optimized, |params, setup| Ok(Surrogates::new(streamed, params, setup)))
         .build()
+}
+
+/// Bins and amplitudes of all bands are read once, and each shift of each pair adds up the samples of its channel.
+fn floor(params: &Params) -> Floor {
+    let samples = params.shape().len() as f64;
+    let bands = params.bands as f64;
+    Floor {
+        host_bytes: bands * samples * (size_of::<u8>() + size_of::<f64>()) as f64,
+        operations: SHIFTS as f64 * bands * bands * samples,
+        ..Floor::default()
+    }
 }
 
 /// What one signal gives: bins, amplitudes and shifts.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort};
 
-use super::super::asked::{check_settings, place_paths, request};
+use super::super::asked::{check_settings, describe, place_paths, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
 use super::{Judged, measure_and_judge, patterns, place};
@@ -57,14 +57,9 @@ pub(super) fn gate(
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
     let interrupted = Arc::new(AtomicBool::new(false));
-    let describe = |commands: &[WorkerCommand]| {
-        let mut executor = ProcessExecutor::new(commands.to_vec(), Arc::clone(&interrupted));
-        let (seed, device) = (request.seed, &request.device);
-        workers::catalog(&mut executor, commands, seed, device, request.timeout, terminal)
-    };
-    let catalog = describe(&sides.head)?;
+    let catalog = describe(&request, &sides.head, &interrupted, terminal)?;
     check_settings(&opts.measure, &catalog)?;
-    let base_catalog = describe(&sides.base)?;
+    let base_catalog = describe(&request, &sides.base, &interrupted, terminal)?;
     let wanted = request.parsed_patterns()?;
     let head = select(&catalog, &wanted, request.effort)?;
     // What the base has nothing of is new, and no mistake of the user's.

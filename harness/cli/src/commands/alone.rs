@@ -1,0 +1,74 @@
+//! What `profile`, `trace` and `memory` have in common: benchmarks that are launched alone, one after the other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use perfharness_contract::{Effort, OutcomeKind};
+
+use super::Terminal;
+use super::asked::{check_settings, describe, place_paths, request};
+use crate::args::{AloneOpts, MeasureOpts};
+use crate::config::Config;
+use crate::exit::{CommandError, Exit};
+use crate::measure::ProcessExecutor;
+use crate::plan::{Catalog, Plan, select};
+
+/// What was asked for.
+pub(super) struct Alone {
+    pub(super) plan: Plan,
+    pub(super) catalog: Catalog,
+    pub(super) executor: ProcessExecutor,
+}
+
+impl Alone {
+    /// Finds the benchmarks that patterns select. From here on Ctrl-C ends in good order what follows.
+    pub(super) fn asked(
+        patterns: &[String],
+        opts: &AloneOpts,
+        config: &Config,
+        terminal: &Terminal,
+    ) -> Result<Self, CommandError> {
+        let measure = MeasureOpts::from(opts);
+        let request = request(patterns, &measure, config, Effort::Quick)?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
+        check_settings(&measure, &catalog)?;
+        let mut plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
+        place_paths(&mut plan.settings, &measure, config, &catalog);
+        stop_on_interrupt(&interrupted)?;
+        let executor = ProcessExecutor::new(request.workers, interrupted);
+        Ok(Self { plan, catalog, executor })
+    }
+}
+
+/// Lets Ctrl-C end in good order what is under way.
+pub(super) fn stop_on_interrupt(interrupted: &Arc<AtomicBool>) -> Result<(), CommandError> {
+    let asked_to_stop = Arc::clone(interrupted);
+    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
+        .context("cannot listen to Ctrl-C")?;
+    Ok(())
+}
+
+/// Whether a worker gave no workloads.
+pub(super) fn workers_failed(catalog: &Catalog) -> bool {
+    catalog.workers.iter().any(|worker| worker.outcome.kind != OutcomeKind::Ok)
+}
+
+/// Whether a benchmark failed that should not have.
+pub(super) fn has_failed(outcome: OutcomeKind, expected: OutcomeKind) -> bool {
+    !matches!(outcome, OutcomeKind::Ok | OutcomeKind::Skipped) && outcome != expected
+}
+
+/// The exit code of such a command, the first that applies.
+pub(super) fn exit_code(interrupted: bool, failed: bool, anything: bool) -> u8 {
+    if interrupted {
+        Exit::INTERRUPTED
+    } else if failed {
+        Exit::BENCHMARK_FAILED
+    } else if anything {
+        Exit::OK
+    } else {
+        Exit::UNDECIDED
+    }
+}
