@@ -225,7 +225,8 @@ fn insight(page: &mut Page, facts: &Facts) {
         "flame graphs",
         &no_profiles.as_ref().map_or("can be made".into(), |why| format!("none: {why}")),
     );
-    let measured = |at: &String| format!("measured {at}; a run measures them again after a week");
+    let measured =
+        |at: &String| format!("measured {}; a run measures them again after a week", units::minute(at));
     page.row(
         "ceilings",
         &ceilings.as_ref().map_or("not measured yet; the next run does it".into(), measured),

@@ -1,5 +1,7 @@
 //! Figures with units chosen for people: three significant digits, and counts as they are.
 
+use jiff::Timestamp;
+
 /// A value in a metric's unit.
 pub fn value(unit: &str, value: f64) -> String {
     match unit {
@@ -101,6 +103,14 @@ pub fn percent(share: f64) -> String {
         format!("{percent:.2} %")
     } else {
         format!("{} %", if percent.abs() < 0.005 { "0".into() } else { digits(percent) })
+    }
+}
+
+/// A moment of RFC 3339 to the minute; as it is where it is none.
+pub fn minute(instant: &str) -> String {
+    match instant.parse::<Timestamp>() {
+        Ok(at) => at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        Err(_) => instant.to_owned(),
     }
 }
 

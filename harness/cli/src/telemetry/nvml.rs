@@ -142,7 +142,7 @@ impl Gpu {
         add(quantity::GPU_TEMPERATURE, "°C", None, device.temperature(TemperatureSensor::Gpu).map(|_| ()));
         if let Err(error) = device.current_throttle_reasons() {
             let reason = format!("{name} does not tell what holds its clock down: {error}");
-            watched.absent.insert(of_gpu("gpu-throttling", number), reason);
+            watched.absent.insert(of_gpu(quantity::GPU_THROTTLING, number), reason);
         }
     }
 

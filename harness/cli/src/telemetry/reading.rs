@@ -28,6 +28,8 @@ pub mod quantity {
     pub const GPU_ENERGY: &str = "gpu-energy";
     /// Temperature of the GPU.
     pub const GPU_TEMPERATURE: &str = "gpu-temperature";
+    /// What holds the clock of the GPU down. It has no series: each reading lists it.
+    pub const GPU_THROTTLING: &str = "gpu-throttling";
 }
 
 /// Something that is read again and again.

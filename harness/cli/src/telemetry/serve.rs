@@ -11,10 +11,20 @@ use perfharness_platform::{clock, exit_at_once, self_usage, take_stdout};
 use super::gpus::OtherGpus;
 use super::host::Host;
 use super::nvml::NvidiaGpus;
-use super::reading::{News, Tick, Watched};
+use super::reading::{News, Tick, Watched, quantity};
 
 /// Readings closer together would say less: systems count processor time in ticks of 1 to 16 ms.
 const SHORTEST: Duration = Duration::from_millis(200);
+
+/// What no other source tells.
+const NVIDIAS_OWN: [&str; 6] = [
+    quantity::GPU_CLOCK,
+    quantity::GPU_MEMORY_CLOCK,
+    quantity::GPU_POWER,
+    quantity::GPU_ENERGY,
+    quantity::GPU_TEMPERATURE,
+    quantity::GPU_THROTTLING,
+];
 
 /// Everything that is read.
 struct Sources {
@@ -33,7 +43,7 @@ impl Sources {
         let nvidia = match nvidia {
             Ok(nvidia) => Some(nvidia),
             Err(reason) => {
-                for name in ["gpu-clock", "gpu-power", "gpu-energy", "gpu-throttling"] {
+                for name in NVIDIAS_OWN {
                     watched.absent.insert(name.into(), reason.clone());
                 }
                 None

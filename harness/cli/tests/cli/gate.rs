@@ -208,6 +208,9 @@ fn a_worker_that_is_built_already_is_a_base() {
         found.len() == 4 && found.iter().all(|row| row["judgement"]["verdict"] == "no-baseline"),
         "{found:#?}"
     );
+    // Whoever measures again has to start the same programs.
+    let again = found[0]["reproduce"].as_str().unwrap();
+    assert!(again.contains(" --base-worker ") && again.contains(" --worker "), "{again}");
 }
 
 #[test]

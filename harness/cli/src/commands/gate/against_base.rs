@@ -85,9 +85,13 @@ pub(super) fn gate(
     let command = if let Some(reference) = &opts.base {
         format!("perfharness gate --base {reference}")
     } else {
-        let worker = opts.base_worker.as_deref().unwrap_or_default();
-        let quoted = shlex::try_quote(worker).unwrap_or(worker.into());
-        format!("perfharness gate --base-worker {quoted}")
+        let flag = |name: &str, command: &str| {
+            let quoted = shlex::try_quote(command).unwrap_or(command.into());
+            format!(" --{name} {quoted}")
+        };
+        let base = flag("base-worker", opts.base_worker.as_deref().unwrap_or_default());
+        let head: String = opts.measure.worker.workers.iter().map(|worker| flag("worker", worker)).collect();
+        format!("perfharness gate{base}{head}")
     };
     let Rules { policy, baseline, remarks } = rules;
     let judged = Judged { baseline, policy, remarks, command };

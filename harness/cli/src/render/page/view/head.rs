@@ -173,7 +173,7 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
         let same = if base.identical { ", whose programs are the same to the byte" } else { "" };
         fact("base", format!("{commit}{same}"));
     }
-    fact("begun", minute(&record.run.started));
+    fact("begun", units::minute(&record.run.started));
     fact("took", took(record));
     fact("effort", record.run.effort.as_str().to_owned());
     fact("machine class", record.machine.class.clone());
@@ -197,13 +197,6 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
     fact("harness", record.run.harness.clone());
     facts.retain(|fact| !fact.value.is_empty());
     facts
-}
-
-pub(super) fn minute(instant: &str) -> String {
-    match instant.parse::<Timestamp>() {
-        Ok(at) => at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        Err(_) => instant.to_owned(),
-    }
 }
 
 fn took(record: &RunRecord) -> String {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use perfharness_contract::{Number, Reading, standard};
 use serde::Serialize;
 
+use super::Figure;
 use super::workload::{hue, runs_on_gpu};
-use super::{Figure, head};
 use crate::ceiling::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
 use crate::record::RunRecord;
 use crate::render::units;
@@ -129,7 +129,7 @@ fn ceilings(of: &Ceilings) -> CeilingsView {
         };
         (name.clone(), text)
     };
-    CeilingsView { measured: head::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
+    CeilingsView { measured: units::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
 }
 
 fn telemetry(of: &Telemetry) -> TelemetryView {
