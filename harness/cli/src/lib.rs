@@ -29,6 +29,7 @@ pub mod config;
 pub mod doctor;
 pub mod exit;
 pub mod history;
+pub mod index_file;
 pub mod measure;
 pub mod memory;
 mod plain_text;

@@ -1,15 +1,15 @@
 //! What is in a folder of memory stories.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_verdict::GrowthVerdict;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, MemoryPoint};
+use crate::index_file::{self, IndexError};
 use crate::measure::Outcome;
-use crate::profile::is_file_name;
 
 /// Version of `index.json`.
 ///
@@ -99,51 +99,15 @@ pub struct MemoryFacts {
     pub file: String,
 }
 
-/// Why an index could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum IndexError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is something else.
-    #[error("not an index of memory stories: {0}")]
-    Parse(#[from] serde_json::Error),
-    /// A later version wrote it.
-    #[error("an index of format {found}; this perfharness reads format {INDEX_FORMAT}: update perfharness")]
-    Version {
-        /// The version in it.
-        found: u64,
-    },
-    /// It names a file that is not in its folder.
-    #[error("an index that names {file:?}, which is no file of its folder")]
-    Outside {
-        /// The name.
-        file: String,
-    },
-}
-
 impl MemoryIndex {
     /// Reads an index from text.
     ///
     /// # Errors
     /// When it is none, of another version, or names files outside its folder.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
-        // The version first: a later format may not parse otherwise.
-        let mut value: serde_json::Value = serde_json::from_str(text)?;
-        if let Some(found) = value.get("format").and_then(serde_json::Value::as_u64)
-            && found != u64::from(INDEX_FORMAT)
-        {
-            return Err(IndexError::Version { found });
-        }
-        crate::plain_text::make_plain(&mut value);
-        let index: Self = serde_json::from_value(value)?;
-        let outside = index.files().find(|name| !is_file_name(name)).map(str::to_owned);
-        outside.map_or(Ok(index), |file| Err(IndexError::Outside { file }))
+        index_file::parse(text, INDEX_FORMAT, "memory stories", |index: &Self| {
+            index.files().map(str::to_owned).collect()
+        })
     }
 
     /// Reads the index of a folder; none where there is none.
@@ -151,12 +115,7 @@ impl MemoryIndex {
     /// # Errors
     /// When it cannot be read, or is not right.
     pub fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
-        let path = folder.join(INDEX_FILE);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(IndexError::Read { path, source }),
-        }
+        index_file::read(folder, INDEX_FILE, Self::parse)
     }
 
     /// Names of all files.
@@ -190,8 +149,8 @@ mod tests {
         let read = MemoryIndex::parse(&index("w-c-v.svg")).unwrap();
         assert_eq!(read.files().collect::<Vec<_>>(), ["w-c-v.svg"]);
         assert_eq!(MemoryIndex::parse(&serde_json::to_string(&read).unwrap()).unwrap(), read);
-        assert!(matches!(MemoryIndex::parse("[]"), Err(IndexError::Parse(_))));
-        assert!(matches!(MemoryIndex::parse("{\"format\": 2}"), Err(IndexError::Version { found: 2 })));
+        assert!(matches!(MemoryIndex::parse("[]"), Err(IndexError::Parse { .. })));
+        assert!(matches!(MemoryIndex::parse("{\"format\": 2}"), Err(IndexError::Version { found: 2, .. })));
         assert!(matches!(MemoryIndex::parse(&index("../x.svg")), Err(IndexError::Outside { .. })));
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(MemoryIndex::read(folder.path()), Ok(None)));

@@ -6,7 +6,5 @@ mod index;
 mod story;
 
 pub use folder::{Course, write};
-pub use index::{
-    FollowedBenchmark, INDEX_FILE, INDEX_FORMAT, IndexError, MemoryFacts, MemoryIndex, MemoryState,
-};
+pub use index::{FollowedBenchmark, INDEX_FILE, INDEX_FORMAT, MemoryFacts, MemoryIndex, MemoryState};
 pub use story::{Finding, MemoryPoint, MemoryStory, Series, findings, sentence, verdict};

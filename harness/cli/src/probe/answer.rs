@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use perfharness_gpu::{list_adapters, probe_adapter};
 use perfharness_platform::{exit_at_once, take_stdout};
+use serde::Serialize;
 
 use super::nvidia;
 use crate::args::Question;
@@ -22,24 +23,28 @@ fn end_with_asker() {
     });
 }
 
-/// Writes the answer to the real standard output, as one line of JSON. What drivers print goes to standard error.
+/// Answers on the real standard output.
 ///
 /// # Errors
 /// Where it cannot be written.
 pub fn answer(question: Question) -> std::io::Result<()> {
-    if let Question::Watch { interval_ms, adapter } = question {
-        return serve(Duration::from_millis(interval_ms), adapter.as_deref());
+    match question {
+        Question::Adapters => tell(list_adapters),
+        Question::Adapter { at } => tell(|| probe_adapter(at)),
+        Question::Nvidia => tell(nvidia::read),
+        Question::Ceilings { device } => tell(|| measure(&device)),
+        Question::Glance => tell(glance),
+        Question::Watch { interval_ms, adapter } => {
+            serve(Duration::from_millis(interval_ms), adapter.as_deref())
+        }
     }
+}
+
+/// Writes one answer as a line of JSON. What drivers print meanwhile goes to standard error.
+fn tell<T: Serialize>(answer: impl FnOnce() -> T) -> std::io::Result<()> {
     let mut out = take_stdout()?;
     end_with_asker();
-    let mut line = match question {
-        Question::Adapters => serde_json::to_string(&list_adapters()),
-        Question::Adapter { at } => serde_json::to_string(&probe_adapter(at)),
-        Question::Nvidia => serde_json::to_string(&nvidia::read()),
-        Question::Ceilings { device } => serde_json::to_string(&measure(&device)),
-        Question::Glance => serde_json::to_string(&glance()),
-        Question::Watch { .. } => return Ok(()),
-    }?;
+    let mut line = serde_json::to_string(&answer())?;
     line.push('\n');
     out.write_all(line.as_bytes())
 }

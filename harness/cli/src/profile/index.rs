@@ -1,12 +1,13 @@
 //! What is in a folder of flame graphs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::ProfileClock;
 use serde::{Deserialize, Serialize};
 
 use super::{ProfileFormat, Widths};
+use crate::index_file::{self, IndexError};
 use crate::measure::Outcome;
 use crate::plan::Origin;
 
@@ -145,51 +146,15 @@ pub struct DifferenceGraph {
     pub file: GraphFile,
 }
 
-/// Why an index could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum IndexError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// It is something else.
-    #[error("not an index of flame graphs: {0}")]
-    Parse(#[from] serde_json::Error),
-    /// A later version wrote it.
-    #[error("an index of format {found}; this perfharness reads format {INDEX_FORMAT}: update perfharness")]
-    Version {
-        /// The version in it.
-        found: u64,
-    },
-    /// It names a file that is not in its folder.
-    #[error("an index that names {file:?}, which is no file of its folder")]
-    Outside {
-        /// The name.
-        file: String,
-    },
-}
-
 impl FlameIndex {
     /// Reads an index from text.
     ///
     /// # Errors
     /// When it is none, of another version, or names files outside its folder.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
-        // The version first: a later format may not parse otherwise.
-        let mut value: serde_json::Value = serde_json::from_str(text)?;
-        if let Some(found) = value.get("format").and_then(serde_json::Value::as_u64)
-            && found != u64::from(INDEX_FORMAT)
-        {
-            return Err(IndexError::Version { found });
-        }
-        crate::plain_text::make_plain(&mut value);
-        let index: Self = serde_json::from_value(value)?;
-        let outside = index.files().find(|name| !is_file_name(name)).map(str::to_owned);
-        outside.map_or(Ok(index), |file| Err(IndexError::Outside { file }))
+        index_file::parse(text, INDEX_FORMAT, "flame graphs", |index: &Self| {
+            index.files().map(str::to_owned).collect()
+        })
     }
 
     /// Reads the index of a folder; none where there is none.
@@ -197,12 +162,7 @@ impl FlameIndex {
     /// # Errors
     /// When it cannot be read, or is not right.
     pub fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
-        let path = folder.join(INDEX_FILE);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&text).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(IndexError::Read { path, source }),
-        }
+        index_file::read(folder, INDEX_FILE, Self::parse)
     }
 
     /// What belongs to a run: what was profiled behind it, and what was profiled by itself. Graphs of an earlier run may
@@ -248,11 +208,6 @@ impl FlameIndex {
         };
         self.differences.iter().find(wanted).map(|d| d.file.file.as_str())
     }
-}
-
-/// Whether a name is that of a file in the folder itself.
-pub(crate) fn is_file_name(name: &str) -> bool {
-    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':'])
 }
 
 #[cfg(test)]
@@ -310,8 +265,8 @@ mod tests {
 
     #[test]
     fn what_is_no_index_of_this_version_is_refused() {
-        assert!(matches!(FlameIndex::parse("[]"), Err(IndexError::Parse(_))));
-        assert!(matches!(FlameIndex::parse("{\"format\": 2}"), Err(IndexError::Version { found: 2 })));
+        assert!(matches!(FlameIndex::parse("[]"), Err(IndexError::Parse { .. })));
+        assert!(matches!(FlameIndex::parse("{\"format\": 2}"), Err(IndexError::Version { found: 2, .. })));
         for name in ["../x.svg", "a/b", "c:d", "..", ""] {
             let mut index = index();
             index["differences"][0]["file"] = name.into();

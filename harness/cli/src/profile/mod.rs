@@ -12,10 +12,9 @@ mod svg;
 
 pub use difference::{Difference, Widths};
 pub use folder::{Former, Occasion, Shot, write};
-pub(crate) use index::is_file_name;
 pub use index::{
-    DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, INDEX_FORMAT, IndexError, ProfileFacts,
-    ProfileState, ProfiledBenchmark,
+    DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, INDEX_FORMAT, ProfileFacts, ProfileState,
+    ProfiledBenchmark,
 };
 pub(crate) use names::FileNames;
 pub use stacks::StackProfile;

@@ -407,7 +407,7 @@ fn memory(material: &Material<'_>, benchmark: &BenchmarkRecord) -> Option<Memory
         },
         MemoryState::Absent { absent } => MemoryRow {
             variant,
-            verdict: Badge::new("–", "not watched", Tone::Open),
+            verdict: Badge::new("–", "not followed", Tone::Open),
             sentence: absent.clone(),
             picture: None,
         },
