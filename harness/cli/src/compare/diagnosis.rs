@@ -93,21 +93,12 @@ fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
                 return Some(Movement { class, by: f64::INFINITY, text: grows(what, baseline, candidate) });
             }
             let unit = row.unit.as_deref().unwrap_or("");
-            let change = candidate - baseline;
-            let text = match unit {
-                "count" => {
-                    let word = if change > 0.0 { "more" } else { "fewer" };
-                    let each = for_each(change.abs(), items);
-                    format!("{} {word} {title} in an iteration{each}", units::count(change.abs()))
-                }
-                _ => {
-                    format!(
-                        "{title} from {} to {}",
-                        units::value(unit, baseline),
-                        units::value(unit, candidate)
-                    )
-                }
-            };
+            let (from, to) = (units::value(unit, baseline), units::value(unit, candidate));
+            let mut text = format!("{title} from {from} to {to}");
+            if unit == "count" {
+                text.push_str(" in an iteration");
+                text.push_str(&for_each(candidate - baseline, items));
+            }
             Some(Movement { class, by: (candidate / baseline).ln().abs(), text })
         }
         Evidence::TimePaired(evidence) => {
@@ -125,14 +116,20 @@ fn slower(title: &str, ratio: f64) -> Movement {
     Movement { class: Class::Time, by: ratio.ln().abs(), text }
 }
 
-/// " (1 for each of its 100 steps)", where what was added is the same for each item.
+/// " (1 more for each of its 100 steps)", where what was added is the same for each item.
 fn for_each(change: f64, items: Option<&Items>) -> String {
     let Some(items) = items.filter(|items| items.count > 1) else { return String::new() };
-    let each = change / items.count as f64;
+    let each = change.abs() / items.count as f64;
     if each < 1.0 || each.fract() != 0.0 {
         return String::new();
     }
-    format!(" ({} for each of its {} {})", units::count(each), units::count(items.count as f64), items.unit)
+    let word = if change > 0.0 { "more" } else { "fewer" };
+    format!(
+        " ({} {word} for each of its {} {})",
+        units::count(each),
+        units::count(items.count as f64),
+        items.unit
+    )
 }
 
 /// What a metric is the growth of; none where it is none.
@@ -242,7 +239,7 @@ mod tests {
         for row in slower {
             let text = row.diagnosis.as_deref().unwrap();
             assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
-            assert!(text.contains("more syncs in an iteration"), "{text}");
+            assert!(text.contains("syncs from ") && text.contains(" in an iteration"), "{text}");
         }
         let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
         assert!(rows.iter().filter(|row| !regressed(row)).all(|row| row.diagnosis.is_none()));
@@ -305,10 +302,12 @@ mod tests {
         ];
         let due = [
             Some(
-                "heap grows by 1,024 bytes an iteration: 1 more heap allocations in an iteration".to_owned(),
+                "heap grows by 1,024 bytes an iteration: heap allocations from 2 to 3 in an iteration"
+                    .to_owned(),
             ),
             Some(
-                "1 more heap allocations in an iteration: heap grows by 1,024 bytes an iteration".to_owned(),
+                "heap allocations from 2 to 3 in an iteration: heap grows by 1,024 bytes an iteration"
+                    .to_owned(),
             ),
             None,
         ];
@@ -325,10 +324,10 @@ mod tests {
     fn what_is_added_for_each_item_says_so() {
         let one =
             |change| diagnosed(vec![row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
-        let due = "200 more heap allocations in an iteration (2 for each of its 100 steps)";
+        let due = "heap allocations from 1 to 201 in an iteration (2 more for each of its 100 steps)";
         assert_eq!(one(200.0), [Some(due.to_owned())]);
-        assert_eq!(one(150.0), [Some("150 more heap allocations in an iteration".to_owned())]);
-        assert_eq!(one(1.0), [Some("1 more heap allocations in an iteration".to_owned())]);
+        assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 in an iteration".to_owned())]);
+        assert_eq!(one(1.0), [Some("heap allocations from 1 to 2 in an iteration".to_owned())]);
     }
 
     #[test]
