@@ -7,6 +7,7 @@ pub mod export;
 mod gate;
 mod list;
 mod memory;
+mod outcome;
 pub mod page;
 mod profile;
 mod progress;

@@ -8,6 +8,7 @@ use perfharness_contract::protocol::Reading;
 use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
 
 use super::claims::{self, ClaimWords};
+use super::outcome::{self, SpeedUp};
 use super::units;
 use crate::measure::{CaseEnd, Pairing};
 use crate::plan::{NO_BUDGET, Plan};
@@ -177,11 +178,8 @@ pub(super) fn case_facts(case: &CaseRecord) -> String {
 }
 
 fn outcome_cell(benchmark: &BenchmarkRecord) -> Cell {
-    let kind = benchmark.outcome.kind;
-    let expected = benchmark.succeeded() && kind != OutcomeKind::Ok;
-    let word = if expected { format!("{} (expected)", kind.as_str()) } else { kind.as_str().to_owned() };
-    let cell = Cell::new(word);
-    match kind {
+    let cell = Cell::new(outcome::word(benchmark));
+    match benchmark.outcome.kind {
         _ if benchmark.succeeded() => cell.fg(Color::Green),
         OutcomeKind::Skipped | OutcomeKind::NotRun => cell.fg(Color::Yellow),
         OutcomeKind::Ok
@@ -229,26 +227,19 @@ fn time_with_interval(metric: Option<&MetricRecord>) -> String {
 }
 
 fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> String {
-    if let Some(comparison) = record.comparison(&benchmark.id, standard::WALL_TIME) {
-        let (factor, interval) = comparison.speed_up();
-        let over = &comparison.reference.variant;
-        return match interval {
-            Some(i) => format!(
-                "{} over {over}  [{}, {}]",
-                units::factor(factor),
-                units::digits(i.lower),
-                units::digits(i.upper)
-            ),
-            None => format!("{} over {over}", units::factor(factor)),
-        };
-    }
-    if benchmark.outcome.kind != OutcomeKind::Ok {
-        return "-".into();
-    }
-    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
-    match variant.and_then(|v| workload.reference_of(v)) {
-        None => "reference".into(),
-        Some(reference) => format!("no figures of {reference}"),
+    match SpeedUp::of(record, workload, benchmark) {
+        SpeedUp::Over { factor, interval: Some(i), variant } => format!(
+            "{} over {variant}  [{}, {}]",
+            units::factor(factor),
+            units::digits(i.lower),
+            units::digits(i.upper)
+        ),
+        SpeedUp::Over { factor, interval: None, variant } => {
+            format!("{} over {variant}", units::factor(factor))
+        }
+        SpeedUp::Reference => "reference".into(),
+        SpeedUp::Missing(why) => why,
+        SpeedUp::Ended => "-".into(),
     }
 }
 

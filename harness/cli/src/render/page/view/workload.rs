@@ -14,6 +14,7 @@ use crate::compare::waste;
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
+use crate::render::outcome::{self, SpeedUp};
 use crate::render::table::{absences, case_facts, case_parameters};
 use crate::render::units;
 
@@ -241,7 +242,7 @@ fn variant(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkReco
     VariantRow {
         benchmark: benchmark.id.to_string(),
         name: benchmark.id.variant.to_string(),
-        outcome: outcome(benchmark),
+        outcome: badge(benchmark),
         reason: benchmark.outcome.reason.clone(),
         stderr: benchmark.outcome.stderr.clone(),
         wall: figure(wall),
@@ -256,17 +257,16 @@ fn variant(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkReco
     }
 }
 
-fn outcome(benchmark: &BenchmarkRecord) -> Badge {
-    let kind = benchmark.outcome.kind;
-    match kind {
-        OutcomeKind::Ok if benchmark.succeeded() => Badge::new("✔", "ok", Tone::Good),
-        _ if benchmark.succeeded() => Badge::new("✔", format!("{} (expected)", kind.as_str()), Tone::Good),
-        OutcomeKind::Skipped | OutcomeKind::NotRun => Badge::new("–", kind.as_str(), Tone::Open),
+fn badge(benchmark: &BenchmarkRecord) -> Badge {
+    let word = outcome::word(benchmark);
+    match benchmark.outcome.kind {
+        _ if benchmark.succeeded() => Badge::new("✔", word, Tone::Good),
+        OutcomeKind::Skipped | OutcomeKind::NotRun => Badge::new("–", word, Tone::Open),
         OutcomeKind::Ok
         | OutcomeKind::WrongResult
         | OutcomeKind::OutOfMemory
         | OutcomeKind::Crashed
-        | OutcomeKind::TimedOut => Badge::new("✖", kind.as_str(), Tone::Bad),
+        | OutcomeKind::TimedOut => Badge::new("✖", word, Tone::Bad),
     }
 }
 
@@ -293,23 +293,19 @@ fn precision(metric: Option<&MetricRecord>) -> String {
 }
 
 fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> (Figure, String) {
-    if let Some(comparison) = record.comparison(&benchmark.id, standard::WALL_TIME) {
-        let (factor, interval) = comparison.speed_up();
-        let over = format!("over {}", comparison.reference.variant);
-        let detail = match interval {
-            Some(i) => format!("[{}, {}] {over}", units::digits(i.lower), units::digits(i.upper)),
-            None => format!("{over}, no interval"),
-        };
-        return (Figure::new(units::factor(factor), factor), detail);
-    }
-    if benchmark.outcome.kind != OutcomeKind::Ok {
-        return (Figure::none(), String::new());
-    }
-    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
-    match variant.and_then(|v| workload.reference_of(v)) {
-        None => (Figure::new("reference", 1.0), String::new()),
-        Some(_) if record.base.is_some() => (Figure::none(), "measured against the base".into()),
-        Some(reference) => (Figure::none(), format!("no figures of {reference}")),
+    match SpeedUp::of(record, workload, benchmark) {
+        SpeedUp::Over { factor, interval, variant } => {
+            let detail = match interval {
+                Some(i) => {
+                    format!("[{}, {}] over {variant}", units::digits(i.lower), units::digits(i.upper))
+                }
+                None => format!("over {variant}, no interval"),
+            };
+            (Figure::new(units::factor(factor), factor), detail)
+        }
+        SpeedUp::Reference => (Figure::new("reference", 1.0), String::new()),
+        SpeedUp::Missing(why) => (Figure::none(), why),
+        SpeedUp::Ended => (Figure::none(), String::new()),
     }
 }
 
