@@ -3,7 +3,8 @@
 use std::process::Child;
 
 pub(crate) use crate::unix::{
-    detach_from_terminal, exit_at_once, exit_of, kill_tree, self_usage, sync_directory, take_stdout,
+    detach_from_terminal, exit_at_once, exit_of, kill_tree, new_file_permissions, self_usage, sync_directory,
+    take_stdout,
 };
 
 use crate::ProcessUsage;

@@ -18,7 +18,7 @@
 //! | [`profile::Profiler`] | `SIGPROF` | `SIGPROF` | - | - |
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -407,6 +407,15 @@ pub fn cpu_frequency_hz() -> Option<u64> {
 /// Others: `None`.
 pub fn aslr() -> Option<bool> {
     imp::aslr()
+}
+
+/// What a program asks for when it creates a file that others may read: temporary files, which are for their owner alone,
+/// become such files when they are renamed.
+///
+/// Unix: reading and writing for all, less what the umask takes away. Windows: `None`, because a file gets what its
+/// folder says.
+pub fn new_file_permissions() -> Option<Permissions> {
+    imp::new_file_permissions()
 }
 
 /// Makes a rename, creation or removal in a directory last through a power cut, where the system needs to be asked.

@@ -1,9 +1,10 @@
 //! What Linux, macOS and other Unix systems have in common.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -128,6 +129,11 @@ fn signal_name(number: i32) -> Option<&'static str> {
         libc::SIGXFSZ => "SIGXFSZ",
         _ => return None,
     })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+pub(crate) fn new_file_permissions() -> Option<Permissions> {
+    Some(Permissions::from_mode(0o666))
 }
 
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Windows: the process, console and timing functions of Win32.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
 use std::os::windows::io::{AsHandle as _, AsRawHandle as _, FromRawHandle as _, OwnedHandle, RawHandle};
 use std::os::windows::process::CommandExt as _;
@@ -293,6 +293,10 @@ fn exception_name(code: u32) -> Option<&'static str> {
         0xE06D_7363 => "C++ exception",
         _ => return None,
     })
+}
+
+pub(crate) fn new_file_permissions() -> Option<Permissions> {
+    None
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other systems need it")]

@@ -1,9 +1,10 @@
 //! Reading and writing record files.
 
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use perfharness_platform::sync_directory;
+use perfharness_platform::{new_file_permissions, sync_directory};
 
 use super::{FORMAT_VERSION, RunRecord};
 use crate::plain_text::make_plain;
@@ -87,16 +88,46 @@ pub fn write(path: &Path, record: &RunRecord) -> Result<(), RecordError> {
     written.map_err(|source| RecordError::Write { path: path.into(), source })
 }
 
-/// Writes a file by way of a temporary one beside it, so that whoever reads it sees the old or the new content.
+/// Writes a file by way of a temporary one beside it, so that whoever reads it sees the old or the new content. What a
+/// link names is replaced, and not the link. A pipe or a device, such as `/dev/stdout`, is written to: a file in its place
+/// would be of no use to anybody.
 ///
 /// # Errors
 /// When the folder cannot be made, or the file not be written or renamed.
 pub fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
+    let named = if path.is_symlink() { path.canonicalize().ok() } else { None };
+    let path = named.as_deref().unwrap_or(path);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut temporary = tempfile::Builder::new();
+    if let Some(permissions) = new_file_permissions() {
+        temporary.permissions(permissions);
+    }
+    let mut file = temporary.tempfile_in(folder)?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     sync_directory(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_whole_and_are_for_whom_other_files_are_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, other) = (folder.path().join("below/ours"), folder.path().join("other"));
+        for content in ["first", "second"] {
+            write_atomically(&ours, content.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&ours).unwrap(), content);
+        }
+        std::fs::write(&other, "").unwrap();
+        let permissions = |path: &Path| std::fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(&ours), permissions(&other));
+        assert_eq!(std::fs::read_dir(ours.parent().unwrap()).unwrap().count(), 1);
+    }
 }

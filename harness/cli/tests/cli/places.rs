@@ -76,6 +76,27 @@ fn a_device_is_not_replaced_by_a_record() {
     done.says(&["/dev/null", "no regular file"]);
 }
 
+#[test]
+fn what_a_link_names_is_written_and_the_link_stays() {
+    if !require_system(&["linux", "macos"]) {
+        return;
+    }
+    let harness = Harness::new();
+    harness.measure(QUICKLY).worker("good").done().code(0);
+    for (link, target) in [("pipe", "/dev/stdout"), ("link.xml", "real.xml")] {
+        harness.write("real.xml", "old");
+        let made = harness.command("ln".as_ref(), &["-s", target, link]).status().unwrap();
+        assert!(made.success());
+        let done = harness.call("compare run.json run.json --format json --junit").args([link]).done();
+        assert!(harness.path(link).is_symlink());
+        let suite = "<testsuite";
+        assert_eq!(
+            (done.stdout.contains(suite), harness.read("real.xml").contains(suite)),
+            (link == "pipe", link != "pipe")
+        );
+    }
+}
+
 /// Runs a benchmark where no file may grow beyond so many blocks of 512 bytes.
 fn on_a_full_disk(harness: &Harness, blocks: u32) -> Done {
     // Where the signal is ignored, writing fails as it does on a full disk.
