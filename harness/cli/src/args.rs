@@ -180,23 +180,17 @@ pub struct WorkerOpts {
     pub timeout: Duration,
 }
 
-/// What is measured, and for how long.
+/// What each launch of a benchmark is given.
 #[derive(Debug, Clone, Args)]
-pub struct MeasureOpts {
-    /// Which cases, and how many launches [default: quick; for gate and calibrate: standard]
+pub struct ConditionOpts {
+    /// Which cases; where times are measured, how many launches of each, too [default: quick; for gate and calibrate: standard]
     #[arg(long)]
     pub effort: Option<EffortArg>,
-    /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub time_budget: Option<Duration>,
-    /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub launches: Option<u32>,
     /// Seed of every input and order [default: 1]
     // Larger integers are not exact in the JSON of every language that a worker may be written in.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
     pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB [default: nine tenths of the machine's]
+    /// Memory that a worker may use, e.g. 2GiB; a profiler takes some 150 MB of it [default: nine tenths of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub memory_limit: Option<u64>,
     /// Set something that a workload asks for (can be given again)
@@ -205,12 +199,26 @@ pub struct MeasureOpts {
     /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
     #[arg(long, value_name = "DIR")]
     pub images: Option<String>,
-    /// Read neither processor nor GPU nor workers while measuring
-    #[arg(long)]
-    pub no_telemetry: bool,
     /// Workers.
     #[command(flatten)]
     pub worker: WorkerOpts,
+}
+
+/// What is measured, and for how long.
+#[derive(Debug, Clone, Args)]
+pub struct MeasureOpts {
+    /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub time_budget: Option<Duration>,
+    /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub launches: Option<u32>,
+    /// Read neither processor nor GPU nor workers while measuring
+    #[arg(long)]
+    pub no_telemetry: bool,
+    /// Conditions.
+    #[command(flatten)]
+    pub conditions: ConditionOpts,
 }
 
 /// Flags of `run`.
@@ -240,47 +248,6 @@ pub struct RunOpts {
     pub flamegraph: bool,
 }
 
-/// Conditions of a launch of one benchmark alone, which nothing is timed in.
-#[derive(Debug, Clone, Args)]
-pub struct AloneOpts {
-    /// Which cases [default: quick]
-    #[arg(long)]
-    pub effort: Option<EffortArg>,
-    /// Seed of every input [default: 1]
-    // As for a run.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
-    pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB; a profiler takes some 150 MB of it
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
-    pub memory_limit: Option<u64>,
-    /// Set something that a workload asks for (can be given again)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
-    #[arg(long, value_name = "DIR")]
-    pub images: Option<String>,
-    /// Workers.
-    #[command(flatten)]
-    pub worker: WorkerOpts,
-}
-
-impl From<&AloneOpts> for MeasureOpts {
-    fn from(opts: &AloneOpts) -> Self {
-        let AloneOpts { effort, seed, memory_limit, set, images, worker } = opts.clone();
-        Self {
-            effort,
-            time_budget: None,
-            launches: None,
-            seed,
-            memory_limit,
-            set,
-            images,
-            no_telemetry: true,
-            worker,
-        }
-    }
-}
-
 /// Flags of `profile`.
 #[derive(Debug, Clone, Args)]
 pub struct ProfileOpts {
@@ -304,7 +271,7 @@ pub struct ProfileOpts {
     pub base_worker: Option<String>,
     /// Conditions.
     #[command(flatten)]
-    pub alone: AloneOpts,
+    pub conditions: ConditionOpts,
     /// Print the index as JSON
     #[arg(long)]
     pub json: bool,
@@ -324,7 +291,7 @@ pub struct TraceOpts {
     pub iterations: u64,
     /// Conditions.
     #[command(flatten)]
-    pub alone: AloneOpts,
+    pub conditions: ConditionOpts,
     /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,
@@ -351,7 +318,7 @@ pub struct MemoryOpts {
     pub fail_on_growth: bool,
     /// Conditions.
     #[command(flatten)]
-    pub alone: AloneOpts,
+    pub conditions: ConditionOpts,
     /// Print the index as JSON
     #[arg(long)]
     pub json: bool,

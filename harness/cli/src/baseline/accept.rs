@@ -281,7 +281,7 @@ fn belong_together(records: &[RunRecord]) -> Result<(), AcceptError> {
         let redefined = ours.iter().any(|(id, version)| theirs.get(id).is_some_and(|other| other != version));
         let what = if record.machine.class != first.machine.class {
             Some("machine class")
-        } else if record.source != first.source {
+        } else if !record.source.is_same_code(&first.source) {
             Some("commit")
         } else if redefined {
             Some("definitions")

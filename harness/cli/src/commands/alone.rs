@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use perfharness_contract::{Effort, OutcomeKind};
 
 use super::Terminal;
-use super::asked::{check_settings, describe, place_paths, request};
-use crate::args::{AloneOpts, MeasureOpts};
+use super::asked::{Asked, untimed};
+use crate::args::ConditionOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, Exit};
 use crate::measure::ProcessExecutor;
-use crate::plan::{Catalog, Plan, select};
+use crate::plan::{Catalog, Plan};
 
 /// What was asked for.
 pub(super) struct Alone {
@@ -25,20 +25,16 @@ impl Alone {
     /// Finds the benchmarks that patterns select. From here on Ctrl-C ends in good order what follows.
     pub(super) fn asked(
         patterns: &[String],
-        opts: &AloneOpts,
+        opts: &ConditionOpts,
         config: &Config,
         terminal: &Terminal,
     ) -> Result<Self, CommandError> {
-        let measure = MeasureOpts::from(opts);
-        let request = request(patterns, &measure, config, Effort::Quick)?;
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-        check_settings(&measure, &catalog)?;
-        let mut plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
-        place_paths(&mut plan.settings, &measure, config, &catalog);
-        stop_on_interrupt(&interrupted)?;
-        let executor = ProcessExecutor::new(request.workers, interrupted);
-        Ok(Self { plan, catalog, executor })
+        let request = untimed(patterns, opts, config, Effort::Quick)?;
+        let asked = Asked::of(request, opts, config, terminal)?;
+        let plan = asked.plan(asked.selection()?);
+        stop_on_interrupt(&asked.interrupted)?;
+        let executor = asked.executor(&[]);
+        Ok(Self { plan, catalog: asked.catalog, executor })
     }
 }
 

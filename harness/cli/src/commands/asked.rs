@@ -1,4 +1,4 @@
-//! What the user asks for: flags over configuration, and the workers that are to do it.
+//! What the user asks for: flags over configuration, and what the workers have of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use perfharness_contract::{Effort, SettingKind};
 
 use super::{Terminal, workers};
-use crate::args::MeasureOpts;
+use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
 use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::Catalog;
+use crate::plan::{Catalog, Pattern, Plan, Selection, select};
 use crate::request::RunRequest;
 
-/// What arguments and configuration say together.
+/// What arguments and configuration say together, of whatever is measured.
 ///
 /// # Errors
 /// When a worker's command line cannot be read.
@@ -24,26 +24,102 @@ pub(super) fn request(
     config: &Config,
     effort: Effort,
 ) -> Result<RunRequest, CommandError> {
+    let untimed = untimed(patterns, &opts.conditions, config, effort)?;
+    Ok(RunRequest { time_budget: opts.time_budget, launches: opts.launches, ..untimed })
+}
+
+/// What arguments and configuration say together, where no time is measured.
+///
+/// # Errors
+/// When a worker's command line cannot be read.
+pub(super) fn untimed(
+    patterns: &[String],
+    opts: &ConditionOpts,
+    config: &Config,
+    effort: Effort,
+) -> Result<RunRequest, CommandError> {
     let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
     Ok(RunRequest {
         patterns: patterns.to_vec(),
         effort: opts.effort.map(Effort::from).or(config.run.effort).unwrap_or(effort),
-        time_budget: opts.time_budget,
+        time_budget: None,
         seed: opts.seed.or(config.run.seed).unwrap_or(1),
         device: device.unwrap_or_else(|| "auto".into()),
         settings: settings(opts, config),
         workers: workers::commands(&opts.worker, config)?,
-        launches: opts.launches,
+        launches: None,
         memory_limit_bytes: opts.memory_limit,
         timeout: opts.worker.timeout,
     })
 }
 
-/// Asks workers for their workloads.
-///
-/// # Errors
-/// Those of [`workers::catalog`].
-pub(super) fn describe(
+/// What was asked for, and what the workers have.
+pub(super) struct Asked {
+    /// What the user asked for.
+    pub(super) request: RunRequest,
+    /// What the workers have.
+    pub(super) catalog: Catalog,
+    /// Set by Ctrl-C, once somebody listens to it.
+    pub(super) interrupted: Arc<AtomicBool>,
+    patterns: Vec<Pattern>,
+    /// The request's settings, with the configuration's paths made relative to here.
+    settings: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// Asks the workers of a request.
+    ///
+    /// # Errors
+    /// When a pattern or a setting is none, and those of [`workers::catalog`].
+    pub(super) fn of(
+        request: RunRequest,
+        opts: &ConditionOpts,
+        config: &Config,
+        terminal: &Terminal,
+    ) -> Result<Self, CommandError> {
+        let patterns = request.parsed_patterns()?;
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
+        check_settings(opts, &catalog)?;
+        let settings = placed(request.settings.clone(), opts, config, &catalog);
+        Ok(Self { request, catalog, interrupted, patterns, settings })
+    }
+
+    /// What the patterns select of what the workers have.
+    ///
+    /// # Errors
+    /// When one selects nothing.
+    pub(super) fn selection(&self) -> Result<Selection, CommandError> {
+        Ok(select(&self.catalog, &self.patterns, self.request.effort)?)
+    }
+
+    /// What other workers have, and what the patterns select of it: maybe nothing, which is no mistake of the user's.
+    ///
+    /// # Errors
+    /// Those of [`workers::catalog`].
+    pub(super) fn of_others(
+        &self,
+        commands: &[WorkerCommand],
+        terminal: &Terminal,
+    ) -> Result<(Catalog, Selection), CommandError> {
+        let catalog = describe(&self.request, commands, &self.interrupted, terminal)?;
+        let selection = select(&catalog, &self.patterns, self.request.effort).unwrap_or_default();
+        Ok((catalog, selection))
+    }
+
+    /// The plan for a selection.
+    pub(super) fn plan(&self, selection: Selection) -> Plan {
+        Plan { settings: self.settings.clone(), ..self.request.plan(selection) }
+    }
+
+    /// What starts the workers, and behind them those of `others`.
+    pub(super) fn executor(&self, others: &[WorkerCommand]) -> ProcessExecutor {
+        let all = self.request.workers.iter().chain(others).cloned().collect();
+        ProcessExecutor::new(all, Arc::clone(&self.interrupted))
+    }
+}
+
+fn describe(
     request: &RunRequest,
     commands: &[WorkerCommand],
     interrupted: &Arc<AtomicBool>,
@@ -55,7 +131,7 @@ pub(super) fn describe(
 }
 
 /// The configuration's settings, and over them those of the flags.
-fn settings(opts: &MeasureOpts, config: &Config) -> BTreeMap<String, String> {
+fn settings(opts: &ConditionOpts, config: &Config) -> BTreeMap<String, String> {
     let mut settings = config.settings.clone();
     settings.extend(opts.set.iter().cloned());
     settings.extend(opts.images.iter().map(|folder| ("images".to_owned(), folder.clone())));
@@ -64,12 +140,12 @@ fn settings(opts: &MeasureOpts, config: &Config) -> BTreeMap<String, String> {
 
 /// Makes paths that the configuration sets relative to where they are looked up from: workers start in the folder that
 /// this program is started in, and a flag means that one.
-pub(super) fn place_paths(
-    settings: &mut BTreeMap<String, String>,
-    opts: &MeasureOpts,
+fn placed(
+    mut settings: BTreeMap<String, String>,
+    opts: &ConditionOpts,
     config: &Config,
     catalog: &Catalog,
-) {
+) -> BTreeMap<String, String> {
     let defined = catalog.entries.iter().flat_map(|e| &e.definition.settings);
     for path in defined.filter(|s| s.kind == SettingKind::Path) {
         let by_flag = opts.set.iter().any(|(name, _)| path.name.as_str() == name)
@@ -79,14 +155,12 @@ pub(super) fn place_paths(
             settings.insert(path.name.to_string(), placed);
         }
     }
+    settings
 }
 
 /// Refuses names that no workload asks for: a misspelt one would silently do nothing. The configuration may have
 /// settings of workloads that are not there today.
-///
-/// # Errors
-/// When there is such a name.
-pub(super) fn check_settings(opts: &MeasureOpts, catalog: &Catalog) -> Result<(), CommandError> {
+fn check_settings(opts: &ConditionOpts, catalog: &Catalog) -> Result<(), CommandError> {
     let known: BTreeSet<&str> =
         catalog.entries.iter().flat_map(|e| &e.definition.settings).map(|s| s.name.as_str()).collect();
     let mut asked =

@@ -8,7 +8,9 @@ use perfharness_contract::Effort;
 
 use super::Terminal;
 use super::gate::{baselines_at, place};
-use crate::args::{AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, MeasureOpts};
+use crate::args::{
+    AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, ConditionOpts, MeasureOpts,
+};
 use crate::baseline::accept::{AcceptError, Terms, accept};
 use crate::baseline::{Baseline, difference, file};
 use crate::config::Config;
@@ -74,10 +76,16 @@ fn measure(
     let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
-    let place = place(&SourceState::read(), "baseline");
+    let source = SourceState::read();
+    let place = place(&source, "baseline");
     let mut paths = Vec::new();
     for number in 1..=runs {
         let path = place.with_file_name(format!("run-{number}.json"));
+        // Runs of different code are not accepted together; better said before the time for the others is spent.
+        if !SourceState::read().is_same_code(&source) {
+            let what = format!("the code here has changed before run {number} of {runs}");
+            return Err(CommandError::Usage(nothing_accepted(&what, &paths)));
+        }
         terminal.hint(&format!("run {number} of {runs}"));
         let patterns = if opts.only.is_empty() { vec!["all".to_owned()] } else { opts.only.clone() };
         let status = Command::new(&program)
@@ -91,10 +99,10 @@ fn measure(
         match status.code() {
             Some(code) if code == i32::from(Exit::OK) => paths.push(path),
             Some(code) if code == i32::from(Exit::INTERRUPTED) => {
-                return Err(CommandError::Usage("interrupted; nothing was accepted".into()));
+                return Err(CommandError::Usage(nothing_accepted("interrupted", &paths)));
             }
             _ => {
-                let what = format!("run {number} ended with {status}; nothing was accepted");
+                let what = nothing_accepted(&format!("run {number} ended with {status}"), &paths);
                 return Err(CommandError::Other(anyhow::Error::msg(what)));
             }
         }
@@ -102,10 +110,22 @@ fn measure(
     Ok(paths)
 }
 
+/// Why nothing was accepted, and how to accept the runs that are whole.
+fn nothing_accepted(why: &str, whole: &[PathBuf]) -> String {
+    if whole.is_empty() {
+        return format!("{why}; nothing was accepted");
+    }
+    let paths: Vec<String> = whole.iter().map(|path| path.display().to_string()).collect();
+    format!(
+        "{why}; nothing was accepted. The runs before it are whole: `perfharness baseline accept {} --reason ...` accepts those",
+        paths.join(" ")
+    )
+}
+
 /// The flags again, for a run of its own.
 fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>) -> Vec<String> {
-    let MeasureOpts { effort, time_budget, launches, seed, memory_limit, set, images, worker, no_telemetry } =
-        opts;
+    let MeasureOpts { time_budget, launches, no_telemetry, conditions } = opts;
+    let ConditionOpts { effort, seed, memory_limit, set, images, worker } = conditions;
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<String>| {
         if let Some(value) = value {

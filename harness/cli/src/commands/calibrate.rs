@@ -1,12 +1,9 @@
 //! `perfharness calibrate`
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use perfharness_contract::{BenchmarkId, Effort, standard};
 
 use super::Terminal;
-use super::asked::{check_settings, describe, place_paths, request};
+use super::asked::{Asked, request};
 use super::gate::{place, selected};
 use super::session::{Place, Session, Subject, machine};
 use crate::args::CalibrateOpts;
@@ -14,8 +11,8 @@ use crate::baseline::file;
 use crate::compare::{Terms, judge};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit};
-use crate::measure::{Ended, ProcessExecutor, SampleLength};
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, pairs, select};
+use crate::measure::{Ended, SampleLength};
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, pairs};
 use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
 use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
@@ -26,36 +23,32 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns, &opts.measure, config, effort)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-    check_settings(&opts.measure, &catalog)?;
-    let selection = select(&catalog, &request.parsed_patterns()?, request.effort)?;
+    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
+    let selection = asked.selection()?;
     let delta = config.gate.time_default().delta();
-    let mut cases = pairs(&catalog, &selection, &selection, 0, delta);
+    let mut cases = pairs(&asked.catalog, &selection, &selection, 0, delta);
     // What would be measured for its counts alone has no time to calibrate.
     cases.retain(|case| case.design.looks.is_none());
-    let mut plan = request.plan(Selection { cases });
-    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
+    let plan = asked.plan(Selection { cases });
     let source = SourceState::read();
-    let machine = machine(&request.device, config, terminal);
+    let machine = machine(&asked.request.device, config, terminal);
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
     let base = BaseFacts {
         source: source.clone(),
-        selected: selected(&catalog, &selection),
-        catalog: catalog.clone(),
+        selected: selected(&asked.catalog, &selection),
+        catalog: asked.catalog.clone(),
         identical: false,
     };
-    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let subject = Subject {
-        request,
+        asked,
         plan,
-        catalog,
         source,
         machine,
         base: Some(base),
+        base_workers: Vec::new(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let mut session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
+    let mut session = Session::begin(Place::new(&path), subject, terminal)?;
     let mut ended = session.measure();
     if ended == Ended::Complete {
         let planted = planted(session.plan(), &session.record(ended));

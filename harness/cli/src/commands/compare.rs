@@ -1,7 +1,7 @@
 //! `perfharness compare`
 
 use super::Terminal;
-use super::gate::finish;
+use super::gate::{check_places, finish};
 use crate::args::CompareOpts;
 use crate::baseline::accept::{conditions_of, difference, of_record};
 use crate::compare::{Terms, judge};
@@ -11,6 +11,7 @@ use crate::record::file;
 
 /// Judges one record against another. Times are advisory: two runs of different times hold whatever changed in between.
 pub(super) fn compare(opts: &CompareOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    check_places(&opts.show, None, &[&opts.before, &opts.after])?;
     let before = file::read(&opts.before)?;
     let after = file::read(&opts.after)?;
     if let Some(what) = difference(&conditions_of(&before), &conditions_of(&after)) {

@@ -5,16 +5,14 @@ mod shown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort};
 
 pub(super) use against_base::{baselines_at, selected, warn_of_untracked};
-pub(super) use shown::finish;
+pub(super) use shown::{check_places, finish};
 
 use super::Terminal;
-use super::asked::{check_settings, describe, place_paths, request};
+use super::asked::{Asked, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use crate::args::GateOpts;
@@ -25,8 +23,8 @@ use crate::baseline::nearest::of_machine;
 use crate::compare::{GatePolicy, Terms, flagged, judge};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::measure::{Ended, ProcessExecutor};
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage, select};
+use crate::measure::Ended;
+use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage};
 use crate::record::{Machine, RunRecord, SourceState, file as record_file};
 
 /// Judges the code here, or a record.
@@ -42,28 +40,25 @@ pub(super) fn gate(
     if opts.base.is_some() || opts.base_worker.is_some() {
         return against_base::gate(opts, config, config_path, terminal);
     }
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    check_places(&opts.show, Some(&path), &[])?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-    check_settings(&opts.measure, &catalog)?;
-    let mut plan = request.plan(select(&catalog, &request.parsed_patterns()?, request.effort)?);
-    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
-    let source = SourceState::read();
-    let machine = machine(&request.device, config, terminal);
+    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
+    let plan = asked.plan(asked.selection()?);
+    let machine = machine(&asked.request.device, config, terminal);
     let baseline = Some(stored(&opts.folder.baselines, &machine)?);
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
-    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
     let subject = Subject {
-        request,
+        asked,
         plan,
-        catalog,
         source,
         machine,
         base: None,
+        base_workers: Vec::new(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
+    let session = Session::begin(Place::new(&path), subject, terminal)?;
     let judged = Judged {
         baseline,
         policy: config.gate.clone(),
@@ -165,6 +160,7 @@ fn named_record(opts: &GateOpts) -> Result<Option<PathBuf>, CommandError> {
 }
 
 fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    check_places(&opts.show, None, &[path])?;
     let record = record_file::read(path)?;
     // What was measured against a base needs no accepted figures.
     let baseline = match &record.base {

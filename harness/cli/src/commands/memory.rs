@@ -20,7 +20,7 @@ pub(super) const FOLDER: &str = "memory";
 
 /// Follows the memory of benchmarks over many iterations, and says whether it grows.
 pub(super) fn memory(opts: &MemoryOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.alone, config, terminal)?;
+    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.conditions, config, terminal)?;
     let folder =
         opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
     let taken = Timestamp::now().to_string();

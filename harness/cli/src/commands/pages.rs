@@ -17,7 +17,7 @@ use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 use crate::record::samples::{Samples, read_named};
-use crate::record::{RunRecord, file};
+use crate::record::{RunRecord, SourceState, file};
 use crate::render::page::view::{Material, index, page};
 use crate::render::page::{render_index, render_page};
 
@@ -66,6 +66,13 @@ impl<'a> Pages<'a> {
             }
             None => self.judged(&record, &mut remarks),
         };
+        let is_of_commit = matches!(record.source, SourceState::Git { dirty: false, .. });
+        if let Some(gate) = gate.as_ref().filter(|gate| gate.run != record.run.id && !is_of_commit) {
+            remarks.push(format!(
+                "the verdict is that of run {}, the figures are those of run {}, and neither is of a commit: the code may have changed in between",
+                gate.run, record.run.id
+            ));
+        }
         // Beside the record, so that it is there from the page, too, unless that goes somewhere else.
         let folder = record_path.with_file_name(FOLDER);
         let is_beside = out.parent() == record_path.parent();

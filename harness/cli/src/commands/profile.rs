@@ -1,23 +1,21 @@
 //! `perfharness profile`, and what `run --flamegraph` does after measuring.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
 
 use super::alone::{exit_code, has_failed, stop_on_interrupt, workers_failed};
-use super::asked::{check_settings, describe, place_paths, request};
+use super::asked::{Asked, untimed};
 use super::gate::warn_of_untracked;
 use super::session::default_path;
 use super::{Terminal, workers};
-use crate::args::{MeasureOpts, ProfileOpts};
+use crate::args::ProfileOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
 use crate::measure::{Interrupted, ProcessExecutor, Profiled, WorkerCommand, profile_side};
-use crate::plan::{CasePlan, Origin, Plan, Selection, Side, pairs, select};
+use crate::plan::{CasePlan, Origin, Plan, Selection, Side, pairs};
 use crate::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
 use crate::record::{RunRecord, SourceState};
 use crate::render::render_profiles;
@@ -30,36 +28,27 @@ const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
 /// Profiles benchmarks and writes flame graphs.
 pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let measure = MeasureOpts::from(&opts.alone);
-    let mut request = request(&opts.patterns, &measure, config, Effort::Quick)?;
+    let mut request = untimed(&opts.patterns, &opts.conditions, config, Effort::Quick)?;
     let base = Base::of(opts, config, terminal)?;
     if let Some(head) = base.as_ref().and_then(|base| base.head.as_ref()) {
         request.workers.clone_from(head);
     }
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-    check_settings(&measure, &catalog)?;
-    let patterns = request.parsed_patterns()?;
-    let mut selection = select(&catalog, &patterns, request.effort)?;
-    let mut all = request.workers.clone();
-    let mut failed = workers_failed(&catalog);
+    let asked = Asked::of(request, &opts.conditions, config, terminal)?;
+    let mut selection = asked.selection()?;
+    let mut failed = workers_failed(&asked.catalog);
     if let Some(base) = &base {
-        let base_catalog = describe(&request, &base.workers, &interrupted, terminal)?;
+        let (base_catalog, theirs) = asked.of_others(&base.workers, terminal)?;
         failed |= workers_failed(&base_catalog);
-        // What the base has nothing of is new, and no mistake of the user's.
-        let theirs = select(&base_catalog, &patterns, request.effort).unwrap_or_default();
         let delta = config.gate.time_default().delta();
-        let cases = pairs(&catalog, &selection, &theirs, all.len(), delta);
-        selection = Selection { cases };
-        all.extend(base.workers.iter().cloned());
+        let offset = asked.request.workers.len();
+        selection = Selection { cases: pairs(&asked.catalog, &selection, &theirs, offset, delta) };
     }
-    let mut plan = request.plan(selection);
-    place_paths(&mut plan.settings, &measure, config, &catalog);
+    let plan = asked.plan(selection);
 
-    stop_on_interrupt(&interrupted)?;
+    stop_on_interrupt(&asked.interrupted)?;
     let folder =
         opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
-    let executor = ProcessExecutor::new(all, interrupted);
+    let executor = asked.executor(base.as_ref().map_or(&[], |base| base.workers.as_slice()));
     let subject = Subject { plan: &plan, executor, work: opts.seconds, run: None, terminal };
     let taken = subject.take(|_| None);
     let written = taken.write(&folder, &formats(&opts.format), Former::Kept)?;

@@ -1,20 +1,16 @@
 //! `perfharness run`
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, OutcomeKind};
 
-use super::asked::{check_settings, describe, place_paths, request};
+use super::asked::{Asked, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use super::{Terminal, profile};
-use crate::args::{BaselineFolder, MeasureOpts, RunOpts};
+use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::measure::ProcessExecutor;
-use crate::plan::select;
 use crate::record::journal::{Journal, JournalHeader, RunLock, replay};
 use crate::record::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
 use crate::render::{render_plan, render_record};
@@ -40,36 +36,28 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         (asked, None)
     };
 
-    let patterns = request.parsed_patterns()?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
-    check_settings(&opts.measure, &catalog)?;
-    let mut plan = request.plan(select(&catalog, &patterns, request.effort)?);
-    match &replayed {
+    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
+    let mut plan = asked.plan(asked.selection()?);
+    if let Some(replayed) = &replayed {
         // Those that the run began with: what they were relative to then is not known any more.
-        Some(replayed) => plan.settings.clone_from(&replayed.header.plan.settings),
-        None => place_paths(&mut plan.settings, &opts.measure, config, &catalog),
+        plan.settings.clone_from(&replayed.header.plan.settings);
     }
     if opts.dry_run {
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }
-    let machine = machine(&request.device, config, terminal);
+    let machine = machine(&asked.request.device, config, terminal);
     let place = Place { path: &path, lock, replayed };
-    let to_profile = opts.flamegraph.then(|| {
-        let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
-        (plan.clone(), executor)
-    });
-    let executor = ProcessExecutor::new(request.workers.clone(), Arc::clone(&interrupted));
+    let to_profile = opts.flamegraph.then(|| (plan.clone(), asked.executor(&[])));
     let subject = Subject {
-        request,
+        asked,
         plan,
-        catalog,
         source,
         machine,
         base: None,
+        base_workers: Vec::new(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let mut session = Session::begin(place, subject, executor, interrupted, terminal)?;
+    let mut session = Session::begin(place, subject, terminal)?;
     let ended = session.measure();
     let record = session.finish(ended)?;
     if opts.json {
@@ -109,17 +97,8 @@ fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Resu
 fn resumes_alone(opts: &RunOpts) -> bool {
     let patterns = &opts.patterns;
     // Whether the machine is watched is no part of what a run is.
-    let MeasureOpts {
-        effort,
-        time_budget,
-        launches,
-        seed,
-        memory_limit,
-        set,
-        images,
-        worker,
-        no_telemetry: _,
-    } = &opts.measure;
+    let MeasureOpts { time_budget, launches, no_telemetry: _, conditions } = &opts.measure;
+    let ConditionOpts { effort, seed, memory_limit, set, images, worker } = conditions;
     let numbers = [launches.map(u64::from), *seed, *memory_limit];
     let named = !worker.workers.is_empty() || worker.device.is_some();
     let set = !set.is_empty() || images.is_some();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use perfharness_contract::{Digest, MetricDef};
 
 use super::Terminal;
+use super::asked::Asked;
 use crate::ceiling::Ceilings;
 use crate::config::Config;
 use crate::exit::CommandError;
-use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
+use crate::measure::{Ended, Event, ProcessExecutor, RunState, WorkerCommand, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
 use crate::probe::listed_adapter;
 use crate::record::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
@@ -22,7 +23,6 @@ use crate::record::{
     file, samples,
 };
 use crate::render::{Progress, render_extent};
-use crate::request::RunRequest;
 use crate::telemetry::Watcher;
 
 /// Where the record goes, and what is there of it already.
@@ -44,18 +44,18 @@ impl<'p> Place<'p> {
 
 /// What is measured.
 pub(super) struct Subject {
-    /// What the user asked for.
-    pub(super) request: RunRequest,
+    /// What was asked for.
+    pub(super) asked: Asked,
     /// What follows from it.
     pub(super) plan: Plan,
-    /// The workers.
-    pub(super) catalog: Catalog,
     /// The source code.
     pub(super) source: SourceState,
     /// The machine.
     pub(super) machine: Machine,
     /// What it is measured against.
     pub(super) base: Option<BaseFacts>,
+    /// What starts that, where it is other workers.
+    pub(super) base_workers: Vec<WorkerCommand>,
     /// Whether somebody watches the machine meanwhile.
     pub(super) telemetry: bool,
 }
@@ -84,8 +84,6 @@ impl<'t> Session<'t> {
     pub(super) fn begin(
         place: Place<'_>,
         subject: Subject,
-        mut executor: ProcessExecutor,
-        interrupted: Arc<AtomicBool>,
         terminal: &'t Terminal,
     ) -> Result<Self, CommandError> {
         let Place { path, lock, replayed } = place;
@@ -93,7 +91,9 @@ impl<'t> Session<'t> {
         check_place(path)?;
         let journal_path = Journal::path_for(path);
         let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
-        let digests: Vec<Option<String>> = subject.catalog.workers.iter().map(|w| w.digest.clone()).collect();
+        let Asked { request, catalog, interrupted, .. } = &subject.asked;
+        let interrupted = Arc::clone(interrupted);
+        let digests: Vec<Option<String>> = catalog.workers.iter().map(|w| w.digest.clone()).collect();
         let (lock, header, journal) = match replayed {
             None => {
                 let started = Timestamp::now();
@@ -101,7 +101,7 @@ impl<'t> Session<'t> {
                     journal: JOURNAL_VERSION,
                     run: run_id(started),
                     started: started.to_string(),
-                    request: subject.request.clone(),
+                    request: request.clone(),
                     plan: plan.clone(),
                     worker_digests: digests,
                     resumed: 0,
@@ -122,6 +122,7 @@ impl<'t> Session<'t> {
         };
         // Before anybody watches, and before anything is timed: it keeps the machine busy for some seconds.
         let ceilings = ceilings(&subject, terminal);
+        let mut executor = subject.asked.executor(&subject.base_workers);
         if subject.telemetry {
             watch(&mut executor, &subject, terminal);
         }
@@ -150,12 +151,12 @@ impl<'t> Session<'t> {
     /// Measures what the plan has and was not measured yet.
     pub(super) fn measure(&mut self) -> Ended {
         let Self { terminal, journal, journal_fault, subject, executor, state, .. } = self;
-        let Subject { plan, catalog, .. } = subject;
+        let Subject { plan, asked, .. } = subject;
         terminal.hint(&announcement(plan, state));
         let mut progress = Progress::new(plan, terminal.quiet);
         let ended = run_plan(
             plan,
-            &|case: &CasePlan| metrics_of(catalog, case),
+            &|case: &CasePlan| metrics_of(&asked.catalog, case),
             executor,
             state,
             &mut |event: &Event| {
@@ -180,8 +181,8 @@ impl<'t> Session<'t> {
 
     /// The record of what was measured so far.
     pub(super) fn record(&self, ended: Ended) -> RunRecord {
-        let Subject { plan, catalog, .. } = &self.subject;
-        build(plan, catalog, &self.state, self.facts(ended, None))
+        let Subject { plan, asked, .. } = &self.subject;
+        build(plan, &asked.catalog, &self.state, self.facts(ended, None))
     }
 
     fn facts(&self, ended: Ended, samples: Option<SamplesRef>) -> RunFacts {
@@ -205,7 +206,7 @@ impl<'t> Session<'t> {
         if let Some(fault) = &self.journal_fault {
             self.terminal.warn(&format!("{fault}; this run could not have been resumed"));
         }
-        let Subject { plan, catalog, .. } = &self.subject;
+        let Subject { plan, asked, .. } = &self.subject;
         let path = &self.path;
         let samples_path = path.with_extension("samples.parquet");
         let (content, rows) = samples::encode(plan, &self.state).context("cannot encode the samples")?;
@@ -214,7 +215,7 @@ impl<'t> Session<'t> {
             rows,
             digest: Digest::of(&content),
         };
-        let record = build(plan, catalog, &self.state, self.facts(ended, Some(samples)));
+        let record = build(plan, &asked.catalog, &self.state, self.facts(ended, Some(samples)));
         keep_older(path, &samples_path, &record.run.id)?;
         file::write_atomically(&samples_path, &content)
             .map_err(|source| file::RecordError::Write { path: samples_path, source })?;
@@ -271,9 +272,9 @@ pub(super) fn machine(device: &str, config: &Config, terminal: &Terminal) -> Mac
 /// What the machine can do at most, where a case of the plan says what it cannot do without. A figure less is no reason not
 /// to measure.
 fn ceilings(subject: &Subject, terminal: &Terminal) -> Option<Ceilings> {
-    let Subject { plan, catalog, machine, .. } = subject;
+    let Subject { plan, asked, machine, .. } = subject;
     let has_floor = |case: &CasePlan| {
-        let definition = catalog.definition(case.workload.as_str());
+        let definition = asked.catalog.definition(case.workload.as_str());
         definition.is_some_and(|d| d.cases.iter().any(|c| c.id == case.case && c.floor.is_some()))
     };
     if !plan.cases.iter().any(has_floor) {

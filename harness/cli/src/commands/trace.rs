@@ -21,7 +21,7 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.alone, config, terminal)?;
+    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.conditions, config, terminal)?;
     let destination = destination(opts.out.as_deref(), &plan)?;
     let taken = take(&plan, executor, opts.iterations, &destination, terminal)?;
     if opts.json {

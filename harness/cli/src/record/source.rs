@@ -44,6 +44,17 @@ impl SourceState {
         }
     }
 
+    /// Whether both are the same code, as far as git tells: a branch is only a name.
+    pub fn is_same_code(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Git { commit, dirty, .. }, Self::Git { commit: theirs, dirty: changed, .. }) => {
+                commit == theirs && dirty == changed
+            }
+            (Self::Absent { .. }, Self::Absent { .. }) => true,
+            (Self::Git { .. }, Self::Absent { .. }) | (Self::Absent { .. }, Self::Git { .. }) => false,
+        }
+    }
+
     /// Name of the folder below `reports/` for this state.
     pub fn folder(&self) -> String {
         match self {

@@ -200,6 +200,12 @@ impl Call<'_> {
         self.args(["--base-worker", &line])
     }
 
+    /// Adds the test worker in one of its modes, started by a script of the folder.
+    pub(crate) fn worker_by_script(self, script: &str, mode: &str) -> Self {
+        let line = format!("sh {script} {} {mode}", word(test_worker()));
+        self.args(["--worker", &line])
+    }
+
     /// Adds the example of the author's guide.
     pub(crate) fn example_worker(self) -> Self {
         self.args(["--worker", &word(example_worker())])

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::fixture::{Done, Harness};
+use crate::fixture::{Done, Harness, require_tool};
 
 /// The one baseline of the folder.
 fn baseline(harness: &Harness) -> String {
@@ -132,6 +132,57 @@ fn what_failed_or_was_measured_otherwise_is_not_accepted() {
     harness.measure("spin/short --launches 2 --seed 7").worker("good").done().code(0);
     harness.call("gate run.json").done().code(2).says(&["another seed"]);
     harness.call("baseline accept run.json --reason x").done().code(2).says(&["another seed"]);
+}
+
+#[test]
+fn runs_of_code_that_changes_meanwhile_are_not_accepted_and_not_lost() {
+    if !(require_tool(&["git", "--version"]) && require_tool(&["sh", "-c", ":"])) {
+        return;
+    }
+    let harness = Harness::new();
+    harness.write("code.txt", "before");
+    // Whoever starts the worker changes the code.
+    harness.write("changing.sh", "echo after > code.txt\nexec \"$@\"\n");
+    harness.write(".gitignore", "/reports\n/scratch\n");
+    let git = |line: &str| {
+        let mut git = harness.command("git".as_ref(), &line.split_whitespace().collect::<Vec<_>>());
+        assert!(git.status().unwrap().success(), "git {line}");
+    };
+    git("init --quiet --initial-branch main");
+    git("add --all");
+    git("-c user.name=test -c user.email=test@localhost commit --quiet --message first");
+    let call = harness.call("baseline accept --runs 2 --only spin/short --launches 2 --reason first");
+    let done = call.worker_by_script("changing.sh", "good").done().code(2);
+    done.says(&["has changed before run 2 of 2", "nothing was accepted", "run-1.json"]);
+    assert!(!harness.path("baselines").exists());
+    let folders = fs::read_dir(harness.path("reports")).unwrap();
+    let kept = folders.map(|entry| entry.unwrap().path().join("baseline/run-1.json"));
+    let kept: Vec<_> = kept.filter(|path| path.is_file()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    harness.call("baseline accept --reason first").args(&kept).done().code(0).says(&["1 of the 5 runs"]);
+}
+
+#[test]
+fn no_file_of_a_gate_replaces_another() {
+    let harness = Harness::new();
+    harness.measure("spin/short/double --launches 2").worker("good").done().code(0);
+    let before = harness.read("run.json");
+    let refused = |line: &str, says: &[&str]| {
+        harness.call(line).worker("good").done().code(2).says(says).says(&["name another file"]);
+    };
+    refused(
+        "gate spin/short --output x/gate.json",
+        &["gate.json", "both the record and what the gate finds"],
+    );
+    refused("gate spin/short --output x.json --markdown x.json", &["--markdown"]);
+    refused("gate spin/short --base-worker x --markdown a --junit ./a", &["--markdown", "--junit"]);
+    refused("gate run.json --json-report ./run.json", &["a record that is read", "--json-report"]);
+    harness.call("compare run.json run.json --junit run.json").done().code(2).says(&["--junit"]);
+    assert_eq!(harness.read("run.json"), before);
+    assert_eq!(harness.files(), ["run.json", "run.samples.parquet"]);
+    // The same JSON may be asked for where it goes anyway.
+    let call = harness.call("gate spin/short --launches 2 --output x/run.json --json-report x/gate.json");
+    call.base_worker("bad").worker("good").done().code(4);
 }
 
 #[test]

@@ -42,6 +42,10 @@ fn a_gate_leaves_what_it_found_in_the_page_of_the_commit() {
     harness.call("run spin/short --launches 2").worker("good").done().code(0);
     let page = harness.read("reports/no-commit/index.html");
     assert!(page.contains("id=\"comparison\""));
+    assert!(
+        page.contains("neither is of a commit"),
+        "no word that verdict and figures may be of different code"
+    );
 }
 
 #[test]

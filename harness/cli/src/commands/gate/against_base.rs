@@ -1,15 +1,13 @@
 //! `gate --base` and `gate --base-worker`: two builds in the same rounds.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{BenchmarkId, Effort};
 
-use super::super::asked::{check_settings, describe, place_paths, request};
+use super::super::asked::{Asked, request};
 use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
-use super::{Judged, measure_and_judge, patterns, place};
+use super::{Judged, check_places, measure_and_judge, patterns, place};
 use crate::args::GateOpts;
 use crate::baseline::accept::identity;
 use crate::baseline::nearest::of_machine;
@@ -17,8 +15,8 @@ use crate::baseline::{Baseline, file};
 use crate::compare::GatePolicy;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
-use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::{CasePlan, Catalog, Design, Selection, pairs, select};
+use crate::measure::WorkerCommand;
+use crate::plan::{CasePlan, Catalog, Design, Selection, pairs};
 use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState};
 use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Versions};
@@ -47,6 +45,9 @@ pub(super) fn gate(
     config_path: Option<&Path>,
     terminal: &Terminal,
 ) -> CommandResult {
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    check_places(&opts.show, Some(&path), &[])?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let mut request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
     let machine = machine(&request.device, config, terminal);
@@ -56,26 +57,17 @@ pub(super) fn gate(
     };
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let catalog = describe(&request, &sides.head, &interrupted, terminal)?;
-    check_settings(&opts.measure, &catalog)?;
-    let base_catalog = describe(&request, &sides.base, &interrupted, terminal)?;
-    let wanted = request.parsed_patterns()?;
-    let head = select(&catalog, &wanted, request.effort)?;
-    // What the base has nothing of is new, and no mistake of the user's.
-    let base = select(&base_catalog, &wanted, request.effort).unwrap_or_default();
+    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
+    let head = asked.selection()?;
+    let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
     let delta = rules.policy.time_default().delta();
-    let cases = if identical { Vec::new() } else { pairs(&catalog, &head, &base, sides.head.len(), delta) };
-    let mut plan = request.plan(Selection { cases });
-    place_paths(&mut plan.settings, &opts.measure, config, &catalog);
-    if request.launches.is_none() {
+    let cases =
+        if identical { Vec::new() } else { pairs(&asked.catalog, &head, &base, sides.head.len(), delta) };
+    let mut plan = asked.plan(Selection { cases });
+    if let RunRequest { effort, time_budget, launches: None, .. } = asked.request {
         let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
-        plan.budget = request.time_budget.unwrap_or_else(|| Design::budget(request.effort, paired as u32));
+        plan.budget = time_budget.unwrap_or_else(|| Design::budget(effort, paired as u32));
     }
-    let all: Vec<WorkerCommand> = sides.head.iter().chain(&sides.base).cloned().collect();
-    let executor = ProcessExecutor::new(all, Arc::clone(&interrupted));
-    let source = SourceState::read();
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     let base = BaseFacts {
         source: sides.source.clone(),
         selected: selected(&base_catalog, &base),
@@ -90,21 +82,22 @@ pub(super) fn gate(
             format!(" --{name} {quoted}")
         };
         let base = flag("base-worker", opts.base_worker.as_deref().unwrap_or_default());
-        let head: String = opts.measure.worker.workers.iter().map(|worker| flag("worker", worker)).collect();
+        let head: String =
+            opts.measure.conditions.worker.workers.iter().map(|worker| flag("worker", worker)).collect();
         format!("perfharness gate{base}{head}")
     };
     let Rules { policy, baseline, remarks } = rules;
     let judged = Judged { baseline, policy, remarks, command };
     let subject = Subject {
-        request,
+        asked,
         plan,
-        catalog,
         source,
         machine,
         base: Some(base),
+        base_workers: sides.base.clone(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let session = Session::begin(Place::new(&path), subject, executor, interrupted, terminal)?;
+    let session = Session::begin(Place::new(&path), subject, terminal)?;
     measure_and_judge(session, &judged, &path, opts, terminal)
 }
 

@@ -1,7 +1,7 @@
 //! Showing what a gate found, and the exit code that follows.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use perfharness_platform::env;
 use perfharness_verdict::judge::GateOutcome;
@@ -9,9 +9,49 @@ use perfharness_verdict::judge::GateOutcome;
 use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
 use crate::compare::GateReport;
-use crate::exit::CommandResult;
+use crate::exit::{CommandError, CommandResult};
 use crate::record::file::{RecordError, write_atomically};
 use crate::render::{GateFormat, render_gate};
+
+/// Name of the file beside a record with what was found.
+const BESIDE: &str = "gate.json";
+
+/// Refuses, before anything is measured, places where one file would replace another: the record that is `made`, those
+/// that are `read`, and the files that were asked for.
+pub(in crate::commands) fn check_places(
+    opts: &ShowGateOpts,
+    made: Option<&Path>,
+    read: &[&Path],
+) -> Result<(), CommandError> {
+    let mut taken: Vec<(PathBuf, &str)> =
+        read.iter().map(|path| (full(path), "a record that is read")).collect();
+    taken.extend(made.map(|record| (full(record), "the record")));
+    // The same JSON may go to the same file twice.
+    let beside = made.map(|record| record.with_file_name(BESIDE));
+    let json = opts.json_report.as_ref().filter(|path| beside.as_ref().is_none_or(|b| full(b) != full(path)));
+    let written = [
+        (beside.as_deref(), "what the gate finds"),
+        (json.map(PathBuf::as_path), "the file of --json-report"),
+        (opts.markdown.as_deref(), "the file of --markdown"),
+        (opts.junit.as_deref(), "the file of --junit"),
+    ];
+    for (path, what) in written.into_iter().filter_map(|(path, what)| Some((path?, what))) {
+        let place = full(path);
+        if let Some((_, other)) = taken.iter().find(|(other, _)| *other == place) {
+            return Err(CommandError::Usage(format!(
+                "{} would be both {other} and {what}; name another file",
+                path.display()
+            )));
+        }
+        taken.push((place, what));
+    }
+    Ok(())
+}
+
+/// A path from the root, so that two ways to name a file are seen to be one.
+fn full(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
 
 /// Prints what was found, writes the files that were asked for, and tells the exit code. The JSON also goes beside the
 /// record, where there is one.
@@ -22,7 +62,7 @@ pub(in crate::commands) fn finish(
     terminal: &Terminal,
 ) -> CommandResult {
     let layout = Terminal::layout();
-    let beside = record.map(|record| record.with_file_name("gate.json"));
+    let beside = record.map(|record| record.with_file_name(BESIDE));
     let files = [
         (&opts.markdown, GateFormat::Markdown),
         (&opts.junit, GateFormat::Junit),
