@@ -163,6 +163,28 @@ pub enum Event {
     Watched(News),
 }
 
+impl Event {
+    /// The case that it is about; none where it is about the whole run.
+    pub fn case(&self) -> Option<usize> {
+        match self {
+            Self::CaseStarted { case, .. }
+            | Self::LaunchStarted { case, .. }
+            | Self::WorkerOpened { case, .. }
+            | Self::Noted { case, .. }
+            | Self::WarmedUp { case, .. }
+            | Self::Tuned { case, .. }
+            | Self::Sampled(SampleEvent { case, .. })
+            | Self::BlockFinished { case, .. }
+            | Self::Checked { case, .. }
+            | Self::WorkerFinished { case, .. }
+            | Self::OutcomeSet { case, .. }
+            | Self::LaunchFinished { case, .. }
+            | Self::CaseFinished { case, .. } => Some(*case),
+            Self::Watched(_) => None,
+        }
+    }
+}
+
 /// When a check is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

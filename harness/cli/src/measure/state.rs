@@ -139,23 +139,10 @@ impl RunState {
         if let Event::WorkerOpened { case, side, launch, pid: Some(pid), .. } = event {
             self.watch.opened(*pid, WorkerRef { case: *case, side: *side, launch: *launch });
         }
-        let number = match event {
-            Event::Watched(news) => return self.watch.hear(news),
-            Event::CaseStarted { case, .. }
-            | Event::LaunchStarted { case, .. }
-            | Event::WorkerOpened { case, .. }
-            | Event::Noted { case, .. }
-            | Event::WarmedUp { case, .. }
-            | Event::Tuned { case, .. }
-            | Event::Sampled(SampleEvent { case, .. })
-            | Event::BlockFinished { case, .. }
-            | Event::Checked { case, .. }
-            | Event::WorkerFinished { case, .. }
-            | Event::OutcomeSet { case, .. }
-            | Event::LaunchFinished { case, .. }
-            | Event::CaseFinished { case, .. } => *case,
-        };
-        if let Some(case) = self.cases.get_mut(number) {
+        if let Event::Watched(news) = event {
+            self.watch.hear(news);
+        }
+        if let Some(case) = event.case().and_then(|number| self.cases.get_mut(number)) {
             case.apply(event);
         }
     }
@@ -265,13 +252,20 @@ impl CaseState {
     ///
     /// Where the two were never alive together, each launch gives one log-ratio of their levels.
     pub fn paired(&self, candidate: usize, reference: usize) -> Paired {
-        self.paired_over(candidate, reference, self.counted())
+        self.paired_over(candidate, reference, self.counted(), |sample| Some(sample.iteration_ns()))
+    }
+
+    /// The same of the CPU time, where both took any.
+    pub fn paired_cpu(&self, candidate: usize, reference: usize) -> Paired {
+        let figure = |sample: &SampleEvent| sample.iteration_cpu_ns().filter(|ns| *ns > 0.0);
+        self.paired_over(candidate, reference, self.counted(), figure)
     }
 
     /// The same, with the blocks that were dropped; none where none was.
     pub fn paired_if_kept(&self, candidate: usize, reference: usize) -> Option<Paired> {
         let any = self.samples.iter().any(|row| row.dropped.is_some());
-        any.then(|| self.paired_over(candidate, reference, self.samples.iter().map(|row| &row.sample)))
+        let all = self.samples.iter().map(|row| &row.sample);
+        any.then(|| self.paired_over(candidate, reference, all, |sample| Some(sample.iteration_ns())))
     }
 
     fn paired_over<'a>(
@@ -279,10 +273,11 @@ impl CaseState {
         candidate: usize,
         reference: usize,
         samples: impl Iterator<Item = &'a SampleEvent>,
+        figure: impl Fn(&SampleEvent) -> Option<f64>,
     ) -> Paired {
         let samples: Vec<&SampleEvent> = samples.collect();
         if self.pairing == Some(Pairing::Alternating) {
-            return paired_by_launch(&samples, candidate, reference);
+            return paired_by_launch(&samples, candidate, reference, figure);
         }
         // Launch -> placement -> block -> rounds.
         let mut tree: BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, Rounds>>> = BTreeMap::new();
@@ -299,7 +294,7 @@ impl CaseState {
             };
             let placement = tree.entry(sample.launch).or_default().entry(sample.placement).or_default();
             let round = placement.entry(sample.block).or_default().entry(sample.round).or_default();
-            round[slot] = Some(sample.iteration_ns());
+            round[slot] = figure(sample);
         }
         let block = |rounds: &Rounds| {
             let ratios: Vec<f64> =
@@ -348,11 +343,16 @@ impl CaseState {
     }
 }
 
-fn paired_by_launch(samples: &[&SampleEvent], candidate: usize, reference: usize) -> Paired {
+fn paired_by_launch(
+    samples: &[&SampleEvent],
+    candidate: usize,
+    reference: usize,
+    figure: impl Fn(&SampleEvent) -> Option<f64>,
+) -> Paired {
     let levels = |side| -> BTreeMap<u32, f64> {
         let mut by_launch: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for sample in samples.iter().filter(|s| s.side == side) {
-            by_launch.entry(sample.launch).or_default().push(sample.iteration_ns());
+            by_launch.entry(sample.launch).or_default().extend(figure(sample));
         }
         by_launch.into_iter().filter_map(|(l, v)| Some((l, perfharness_verdict::median(&v)?))).collect()
     };

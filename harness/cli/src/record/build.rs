@@ -430,8 +430,9 @@ fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
     values(metric, kind, median(&all).unwrap_or(first), &all, demoted)
 }
 
-/// What is compared in a case, each with the number of its reference. Wall time comes from timed samples; times that
-/// meters report give one log-ratio for each launch.
+/// What is compared in a case, each with the number of its reference. Wall time comes from timed samples, and so does CPU
+/// time, which helps to explain what a change did to the wall time; times that meters report give one log-ratio for each
+/// launch.
 fn case_comparisons(
     plan: &Plan,
     definition: &WorkloadDef,
@@ -459,7 +460,7 @@ fn case_comparisons(
         };
         Some((reference, record))
     };
-    let wall = standard::harness_metrics().remove(0).id;
+    let timed: Vec<Name> = standard::harness_metrics().into_iter().map(|metric| metric.id).collect();
     let is_metered_time = |m: &&MetricDef| m.kind == MetricKind::Time && m.scope == Scope::Iteration;
     let metered: Vec<&Name> = definition.metrics.iter().filter(is_metered_time).map(|m| &m.id).collect();
     let pairs: Vec<(usize, usize)> =
@@ -467,7 +468,15 @@ fn case_comparisons(
     let mut comparisons = Vec::new();
     for &(candidate, reference) in &pairs {
         let pair = (candidate, reference);
-        comparisons.extend(comparison(&wall, pair, &case.paired(candidate, reference)));
+        let of_versions = case_plan.sides[reference].origin == Origin::Base;
+        for metric in &timed {
+            let paired = match metric.as_str() {
+                standard::WALL_TIME => case.paired(candidate, reference),
+                standard::CPU_TIME if of_versions => case.paired_cpu(candidate, reference),
+                _ => continue,
+            };
+            comparisons.extend(comparison(metric, pair, &paired));
+        }
         for metric in &metered {
             let paired = case.paired_metered(candidate, reference, metric.as_str());
             comparisons.extend(comparison(metric, pair, &paired));
