@@ -126,6 +126,9 @@ pub enum Advisory {
     Exhibit,
     /// Another metric of the benchmark is the one that counts; this one helps to explain it.
     Diagnosis,
+    /// A ratio of something that computes on one core and something that computes on all of them, at different times: what
+    /// else ran meanwhile weighs on the two differently.
+    UnevenSides,
     /// Somebody accepted it, up to a bound that holds.
     Acknowledged {
         /// Why.

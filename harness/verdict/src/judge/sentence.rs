@@ -163,6 +163,10 @@ fn advice(advisory: &Advisory) -> String {
         Advisory::OtherMachineClass => "the baseline is of another machine class".into(),
         Advisory::Exhibit => "it is kept slow on purpose".into(),
         Advisory::Diagnosis => "another metric counts".into(),
+        Advisory::UnevenSides => {
+            "one side computes on all cores and the other does not, so that it holds what else ran that day"
+                .into()
+        }
         Advisory::Acknowledged { reason } => format!("acknowledged: {reason}"),
     }
 }

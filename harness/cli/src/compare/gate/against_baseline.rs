@@ -253,7 +253,9 @@ impl Judging<'_> {
         let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
         let judgement = self.unpaired(&run_figures(figures), now, policy, direction(figures.direction))?;
         let judgement = few_launches(judgement, figures, comparison.launches.len());
-        Some(self.advise_time(benchmark, &definition, judgement))
+        let judgement = self.advise_time(benchmark, &definition, judgement);
+        let is_uneven = self.are_uneven(&comparison.candidate, &comparison.reference);
+        Some(if is_uneven { judgement.advise(Advisory::UnevenSides) } else { judgement })
     }
 }
 

@@ -174,6 +174,32 @@ fn a_speed_up_that_went_regresses() {
     assert!(row.sentence.contains("less fast"), "{}", row.sentence);
 }
 
+/// What else runs on a machine weighs on all cores differently from one.
+#[rstest]
+#[case::of_a_gpu(&[1], "integrated", false)]
+#[case::of_a_software_adapter_and_a_core(&[1], "software", true)]
+#[case::of_a_software_adapter_and_itself(&[0, 1], "software", false)]
+#[case::of_a_core_and_itself(&[], "software", false)]
+fn a_speed_up_of_uneven_sides_is_advisory(
+    #[case] on_gpu: &[usize],
+    #[case] kind: &str,
+    #[case] advisory: bool,
+) {
+    let mut record = record();
+    record.comparisons[0] = serde_json::from_value(comparison("optimized", "slow", -0.1)).unwrap();
+    record.machine.facts.insert("gpu".into(), "an adapter".into());
+    record.machine.facts.insert("gpu-kind".into(), kind.into());
+    for at in on_gpu {
+        let busy = serde_json::from_value(metric("ns", "time", &[5.0; 8])).unwrap();
+        record.benchmarks[*at].metrics.insert(GPU_BUSY.into(), busy);
+    }
+    let report = judged(&record);
+    let row = row(&report, "optimized", SPEED_UP);
+    assert_eq!(row.judgement.verdict, Verdict::Regressed, "{row:#?}");
+    assert_eq!(row.judgement.advisory == [Advisory::UnevenSides], advisory, "{row:#?}");
+    assert_eq!(report.outcome == GateOutcome::Ok, advisory, "{report:#?}");
+}
+
 #[test]
 fn what_is_gone_renamed_skipped_or_failed_is_a_verdict() {
     let mut gone = record();
