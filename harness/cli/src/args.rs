@@ -355,6 +355,9 @@ pub struct GateOpts {
     /// What is measured.
     #[command(flatten)]
     pub measure: MeasureOpts,
+    /// Go on with the gate that was cut off; the other arguments have to be the same
+    #[arg(long)]
+    pub resume: bool,
     /// Where to write the record [default: reports/COMMIT/gate/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -420,6 +423,9 @@ pub struct CalibrateOpts {
     /// What is measured.
     #[command(flatten)]
     pub measure: MeasureOpts,
+    /// Go on with the calibration that was cut off; the other arguments have to be the same
+    #[arg(long)]
+    pub resume: bool,
     /// Where to write the record [default: reports/COMMIT/calibration/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -10,29 +10,34 @@ use crate::args::CalibrateOpts;
 use crate::baseline::file;
 use crate::compare::{Terms, judge};
 use crate::config::Config;
-use crate::exit::{CommandResult, Exit};
+use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::{Ended, SampleLength};
 use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, pairs};
 use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
 use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
-/// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is kept with the accepted figures, and rows that cannot show a change as large as
-/// their threshold become advisory.
+/// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is
+/// kept with the accepted figures, and rows that cannot show a change as large as their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns, &opts.measure, config, effort)?;
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
+    let place = Place::of(&path, opts.resume, &request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let selection = asked.selection()?;
     let delta = config.gate.time_default().delta();
     let mut cases = pairs(&asked.catalog, &selection, &selection, 0, delta);
     // What would be measured for its counts alone has no time to calibrate.
     cases.retain(|case| case.design.looks.is_none());
+    if cases.is_empty() {
+        let message = "there is nothing to calibrate: what was asked for is kept slow on purpose or skipped, so that no gate judges its time";
+        return Err(CommandError::Usage(message.into()));
+    }
     let plan = asked.plan(Selection { cases });
-    let source = SourceState::read();
     let machine = machine(&asked.request.device, config, terminal);
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
     let base = BaseFacts {
         source: source.clone(),
         selected: selected(&asked.catalog, &selection),
@@ -48,12 +53,11 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         base_workers: Vec::new(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let mut session = Session::begin(Place::new(&path), subject, terminal)?;
+    let mut session = Session::begin(place, subject, terminal)?;
     let mut ended = session.measure();
     if ended == Ended::Complete {
         let planted = planted(session.plan(), &session.record(ended));
         if !planted.is_empty() {
-            terminal.hint("and again with slowdowns planted, as large as this machine should be able to see");
             let time = session.plan().budget;
             session.add(planted, time);
             ended = session.measure();
@@ -62,6 +66,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let record = session.finish(ended)?;
     terminal.hint(&format!("record: {}", path.display()));
     if ended == Ended::Interrupted {
+        terminal.hint("interrupted; the same command and --resume go on with it");
         return Ok(Exit::INTERRUPTED);
     }
     let calibration = evaluate(&record, config);

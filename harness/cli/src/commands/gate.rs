@@ -45,6 +45,7 @@ pub(super) fn gate(
     check_places(&opts.show, Some(&path), &[])?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
+    let place = Place::of(&path, opts.resume, &request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let plan = asked.plan(asked.selection()?);
     let machine = machine(&asked.request.device, config, terminal);
@@ -58,7 +59,7 @@ pub(super) fn gate(
         base_workers: Vec::new(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let session = Session::begin(Place::new(&path), subject, terminal)?;
+    let session = Session::begin(place, subject, terminal)?;
     let judged = Judged {
         baseline,
         policy: config.gate.clone(),
@@ -110,6 +111,7 @@ fn measure_and_judge(
     let record = session.finish(ended)?;
     terminal.hint(&format!("record: {}", path.display()));
     if ended == Ended::Interrupted {
+        terminal.hint("interrupted; the same command and --resume go on with it");
         return Ok(Exit::INTERRUPTED);
     }
     let mut report = judge(&record, &judged.terms());
@@ -150,6 +152,9 @@ fn named_record(opts: &GateOpts) -> Result<Option<PathBuf>, CommandError> {
     let is_file = |text: &&String| Path::new(text).extension().is_some_and(|ext| ext == "json");
     match opts.what.iter().find(is_file) {
         None => Ok(None),
+        Some(text) if opts.resume => Err(CommandError::Usage(format!(
+            "{text} is a record, which is judged as it is; --resume goes on with measuring"
+        ))),
         Some(text) if opts.what.len() == 1 && opts.base.is_none() && opts.base_worker.is_none() => {
             Ok(Some(text.into()))
         }

@@ -11,7 +11,7 @@ use super::{Terminal, profile};
 use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::record::journal::{Journal, JournalHeader, RunLock, replay};
+use crate::record::journal::JournalHeader;
 use crate::record::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
 use crate::render::{render_plan, render_record};
 use crate::request::RunRequest;
@@ -20,25 +20,20 @@ use crate::request::RunRequest;
 pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let source = SourceState::read();
     let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
-    let journal_path = Journal::path_for(&path);
     if opts.patterns.is_empty() && !opts.resume {
         let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
         return Err(CommandError::Usage(message.into()));
     }
     let asked = request(&opts.patterns, &opts.measure, config, Effort::Quick)?;
-    let mut lock = None;
-    let (request, replayed) = if opts.resume {
-        // Before the journal is read: another run may be writing it.
-        lock = if journal_path.exists() { Some(RunLock::take(&path)?) } else { None };
-        let replayed = replay(&journal_path)?;
-        (continued(&asked, &replayed.header, opts)?, Some(replayed))
-    } else {
-        (asked, None)
+    let place = if opts.resume { Place::unfinished(&path)? } else { Place::new(&path) };
+    let request = match &place.replayed {
+        Some(replayed) => continued(&asked, &replayed.header, opts)?,
+        None => asked,
     };
 
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let mut plan = asked.plan(asked.selection()?);
-    if let Some(replayed) = &replayed {
+    if let Some(replayed) = &place.replayed {
         // Those that the run began with: what they were relative to then is not known any more.
         plan.settings.clone_from(&replayed.header.plan.settings);
     }
@@ -46,7 +41,6 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
     }
     let machine = machine(&asked.request.device, config, terminal);
-    let place = Place { path: &path, lock, replayed };
     let to_profile = opts.flamegraph.then(|| (plan.clone(), asked.executor(&[])));
     let subject = Subject {
         asked,

@@ -15,14 +15,17 @@ use crate::ceiling::Ceilings;
 use crate::config::Config;
 use crate::exit::CommandError;
 use crate::measure::{Ended, Event, ProcessExecutor, RunState, WorkerCommand, run_plan};
-use crate::plan::{CasePlan, Catalog, Plan};
+use crate::plan::{CasePlan, Catalog, Plan, Stage};
 use crate::probe::listed_adapter;
-use crate::record::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
+use crate::record::journal::{
+    JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock, replay,
+};
 use crate::record::{
     BaseFacts, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, build,
     file, samples,
 };
 use crate::render::{Progress, render_extent};
+use crate::request::RunRequest;
 use crate::telemetry::Watcher;
 
 /// Where the record goes, and what is there of it already.
@@ -39,6 +42,39 @@ impl<'p> Place<'p> {
     /// A place for a run of its own.
     pub(super) fn new(path: &'p Path) -> Self {
         Self { path, lock: None, replayed: None }
+    }
+
+    /// The place of a run that was cut off.
+    ///
+    /// # Errors
+    /// When there is none, another process goes on with it, or its journal cannot be read.
+    pub(super) fn unfinished(path: &'p Path) -> Result<Self, CommandError> {
+        let journal = Journal::path_for(path);
+        // Before the journal is read: another run may be writing it.
+        let lock = if journal.exists() { Some(RunLock::take(path)?) } else { None };
+        let replayed = Some(replay(&journal)?);
+        Ok(Self { path, lock, replayed })
+    }
+
+    /// The place of a run that was cut off, or that of a new one.
+    ///
+    /// # Errors
+    /// Those of [`Self::unfinished`], and when that run was asked for something else.
+    pub(super) fn of(path: &'p Path, resume: bool, request: &RunRequest) -> Result<Self, CommandError> {
+        if !resume {
+            return Ok(Self::new(path));
+        }
+        let place = Self::unfinished(path)?;
+        match &place.replayed {
+            Some(Replay { header, .. }) if header.request != *request => {
+                let message = format!(
+                    "--resume: the run of {} was started with other arguments; give the same ones",
+                    header.started
+                );
+                Err(CommandError::Usage(message))
+            }
+            _ => Ok(place),
+        }
     }
 }
 
@@ -93,7 +129,9 @@ impl<'t> Session<'t> {
         let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
         let Asked { request, catalog, interrupted, .. } = &subject.asked;
         let interrupted = Arc::clone(interrupted);
-        let digests: Vec<Option<String>> = catalog.workers.iter().map(|w| w.digest.clone()).collect();
+        let base = subject.base.iter().flat_map(|base| &base.catalog.workers);
+        let digests: Vec<Option<String>> =
+            catalog.workers.iter().chain(base).map(|worker| worker.digest.clone()).collect();
         let (lock, header, journal) = match replayed {
             None => {
                 let started = Timestamp::now();
@@ -112,7 +150,9 @@ impl<'t> Session<'t> {
             }
             Some(replayed) => {
                 unchanged(&replayed.header, plan, &digests)?;
-                replayed.events.iter().for_each(|event| state.apply(event));
+                // What a gate or a calibration added to the plan follows from what was measured before, and is added again.
+                let planned = |event: &&Event| event.case().is_none_or(|case| case < plan.cases.len());
+                replayed.events.iter().filter(planned).for_each(|event| state.apply(event));
                 let resumed = replayed.header.resumed + 1;
                 let header = JournalHeader { resumed, ..replayed.header };
                 let lock = lock.map_or_else(|| RunLock::take(path), Ok)?;
@@ -248,7 +288,7 @@ fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) ->
     let what = if header.worker_digests != digests {
         "a worker program"
     } else if header.plan != *plan {
-        "what the workers describe"
+        "what is to be measured"
     } else {
         return Ok(());
     };
@@ -323,12 +363,16 @@ fn run_id(started: Timestamp) -> String {
 
 fn announcement(plan: &Plan, state: &RunState) -> String {
     let spent = Duration::from_nanos(state.spent_ns());
-    let confirming = plan.cases.iter().filter(|case| !case.design.stage.is_first()).count();
-    if confirming > 0 {
-        return format!(
-            "measuring again, in fresh processes, what was flagged: {}",
-            crate::render::units::counted(confirming, "benchmark")
-        );
+    let again: Vec<Stage> =
+        plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first()).collect();
+    if let Some(stage) = again.first() {
+        let what = match stage {
+            Stage::Planted => {
+                "measuring again, with slowdowns planted that this machine should be able to see"
+            }
+            Stage::First | Stage::Confirmation => "measuring again, in fresh processes, what was flagged",
+        };
+        return format!("{what}: {}", crate::render::units::counted(again.len(), "benchmark"));
     }
     let verb = if spent.is_zero() { "measuring" } else { "going on with" };
     format!("{verb} {}", render_extent(plan, spent))

@@ -243,6 +243,8 @@ fn benchmarks_are_calibrated_against_themselves() {
     let line = text.lines().find(|line| line.contains("spin/short/plus10")).unwrap();
     assert!(!line.contains("\"calibrated\":null"), "{line}");
     harness.call("baseline check").done().code(0);
+    let exhibit = harness.call("calibrate spin/short/a").worker("good");
+    exhibit.done().code(2).says(&["nothing to calibrate", "slow on purpose"]);
 }
 
 #[test]
@@ -270,6 +272,8 @@ fn a_gate_that_is_asked_for_wrongly_says_so() {
     let refused = |line: &str, says: &[&str]| drop(harness.call(line).done().code(2).says(says));
     refused("gate a.json spin", &["a.json is a record"]);
     refused("gate nowhere.json", &["nowhere.json"]);
+    refused("gate a.json --resume", &["a.json is a record"]);
+    refused("calibrate spin --resume", &["no unfinished run"]);
     refused("gate --base x --base-worker y", &["--base"]);
     refused("gate --fail-on nothing", &["nothing"]);
     refused("gate --trust-head", &["--base"]);

@@ -30,9 +30,14 @@ fn journal(harness: &Harness) -> Vec<Value> {
 
 /// Waits until the journal has so many lines, or the program has ended.
 fn wait_for_lines(harness: &Harness, running: &mut Running, lines: usize) {
+    wait_for(harness, running, |journal| journal.len() >= lines);
+}
+
+/// Waits for something in the journal, or until the program has ended.
+fn wait_for(harness: &Harness, running: &mut Running, is_there: impl Fn(&[Value]) -> bool) {
     let start = clock::now();
-    while journal(harness).len() < lines && !running.has_ended() {
-        assert!(start.elapsed() < Duration::from_mins(1), "no {lines} lines in the journal");
+    while !is_there(&journal(harness)) && !running.has_ended() {
+        assert!(start.elapsed() < Duration::from_mins(1), "it is not in the journal");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -216,6 +221,34 @@ fn resuming_with_other_arguments_is_refused(#[case] line: &str) {
     let done = harness.measure(line).args(["--resume"]).worker("good").done().code(2);
     done.says(&["started with other arguments", "`run --resume` alone"]);
     assert_eq!(harness.read(JOURNAL), journal, "the journal has to stay for the right call");
+}
+
+#[rstest]
+#[case::of_a_gate("gate --baselines accepted", 0)]
+#[case::of_a_calibration("calibrate", 0)]
+#[case::of_what_a_calibration_adds_to_its_plan("calibrate", 1)]
+fn what_is_cut_off_goes_on(#[case] command: &str, #[case] case: u64) {
+    let harness = Harness::new();
+    let accept =
+        "baseline accept --runs 1 --only spin/short/double --launches 2 --baselines accepted --reason first";
+    harness.call(accept).worker("good").done().code(0);
+    let line = format!("{command} spin/short/double --output run.json");
+    let call = |more: &str| harness.call(&line).args(more.split_whitespace()).worker("good");
+    let mut running = call("--launches 8").start();
+    let has_begun = |event: &Value| event["event"] == "block-finished" && event["case"] == case;
+    wait_for(&harness, &mut running, |journal| journal.iter().any(has_begun));
+    assert!(!running.kill().status.success(), "it ended too early to be killed");
+    let before = finished_blocks(&journal(&harness)).iter().filter(|block| block.0 == 0).count() as u64;
+
+    call("--launches 5 --resume").done().code(2).says(&["started with other arguments"]);
+    call("--launches 8 --resume").done().code(0);
+    let record = harness.record();
+    assert_eq!((record.run.ended, record.run.resumed), (RunEnd::Complete, 1));
+    assert_eq!(record.cases[0].launches.len(), 8);
+    assert!(record.cases[0].blocks >= before && before > 0, "{before} blocks before: {:?}", record.cases[0]);
+    assert!(record.planted.is_some() || case == 0);
+    assert!(!harness.path(JOURNAL).exists());
+    harness.call("show run.json --check").done().code(0);
 }
 
 #[test]

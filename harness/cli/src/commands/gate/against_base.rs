@@ -57,6 +57,7 @@ pub(super) fn gate(
     };
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
+    let place = Place::of(&path, opts.resume, &request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let head = asked.selection()?;
     let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
@@ -97,7 +98,7 @@ pub(super) fn gate(
         base_workers: sides.base.clone(),
         telemetry: !opts.measure.no_telemetry,
     };
-    let session = Session::begin(Place::new(&path), subject, terminal)?;
+    let session = Session::begin(place, subject, terminal)?;
     measure_and_judge(session, &judged, &path, opts, terminal)
 }
 
