@@ -207,6 +207,9 @@ pub struct ConditionOpts {
 /// What is measured, and for how long.
 #[derive(Debug, Clone, Args)]
 pub struct MeasureOpts {
+    /// Conditions.
+    #[command(flatten)]
+    pub conditions: ConditionOpts,
     /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_budget: Option<Duration>,
@@ -216,9 +219,6 @@ pub struct MeasureOpts {
     /// Read neither processor nor GPU nor workers while measuring
     #[arg(long)]
     pub no_telemetry: bool,
-    /// Conditions.
-    #[command(flatten)]
-    pub conditions: ConditionOpts,
 }
 
 /// Flags of `run`.

@@ -1,5 +1,6 @@
 //! `perfharness baseline`
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -115,7 +116,11 @@ fn nothing_accepted(why: &str, whole: &[PathBuf]) -> String {
     if whole.is_empty() {
         return format!("{why}; nothing was accepted");
     }
-    let paths: Vec<String> = whole.iter().map(|path| path.display().to_string()).collect();
+    let quoted = |path: &PathBuf| {
+        let path = path.to_string_lossy();
+        shlex::try_quote(&path).map_or_else(|_| path.to_string(), Cow::into_owned)
+    };
+    let paths: Vec<String> = whole.iter().map(quoted).collect();
     format!(
         "{why}; nothing was accepted. The runs before it are whole: `perfharness baseline accept {} --reason ...` accepts those",
         paths.join(" ")

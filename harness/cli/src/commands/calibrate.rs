@@ -20,12 +20,13 @@ use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration}
 /// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is
 /// kept with the accepted figures, and rows that cannot show a change as large as their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+    let source = SourceState::read();
+    let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
+    let place = Place::at(&path, opts.resume)?;
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns, &opts.measure, config, effort)?;
-    let source = SourceState::read();
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
-    let place = Place::of(&path, opts.resume, &request)?;
+    place.is_for(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let selection = asked.selection()?;
     let delta = config.gate.time_default().delta();

@@ -43,9 +43,10 @@ pub(super) fn gate(
     let source = SourceState::read();
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
+    let place = Place::at(&path, opts.resume)?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
-    let place = Place::of(&path, opts.resume, &request)?;
+    place.is_for(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let plan = asked.plan(asked.selection()?);
     let machine = machine(&asked.request.device, config, terminal);

@@ -25,7 +25,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         return Err(CommandError::Usage(message.into()));
     }
     let asked = request(&opts.patterns, &opts.measure, config, Effort::Quick)?;
-    let place = if opts.resume { Place::unfinished(&path)? } else { Place::new(&path) };
+    let place = Place::at(&path, opts.resume)?;
     let request = match &place.replayed {
         Some(replayed) => continued(&asked, &replayed.header, opts)?,
         None => asked,

@@ -39,42 +39,33 @@ pub(super) struct Place<'p> {
 }
 
 impl<'p> Place<'p> {
-    /// A place for a run of its own.
-    pub(super) fn new(path: &'p Path) -> Self {
-        Self { path, lock: None, replayed: None }
-    }
-
-    /// The place of a run that was cut off.
+    /// A place for a run of its own or, to `resume`, that of the run that was cut off there.
     ///
     /// # Errors
-    /// When there is none, another process goes on with it, or its journal cannot be read.
-    pub(super) fn unfinished(path: &'p Path) -> Result<Self, CommandError> {
+    /// When there is no such run, another process goes on with it, or its journal cannot be read.
+    pub(super) fn at(path: &'p Path, resume: bool) -> Result<Self, CommandError> {
+        if !resume {
+            return Ok(Self { path, lock: None, replayed: None });
+        }
         let journal = Journal::path_for(path);
         // Before the journal is read: another run may be writing it.
         let lock = if journal.exists() { Some(RunLock::take(path)?) } else { None };
-        let replayed = Some(replay(&journal)?);
-        Ok(Self { path, lock, replayed })
+        Ok(Self { path, lock, replayed: Some(replay(&journal)?) })
     }
 
-    /// The place of a run that was cut off, or that of a new one.
+    /// Refuses to go on with a run that was asked for something else.
     ///
     /// # Errors
-    /// Those of [`Self::unfinished`], and when that run was asked for something else.
-    pub(super) fn of(path: &'p Path, resume: bool, request: &RunRequest) -> Result<Self, CommandError> {
-        if !resume {
-            return Ok(Self::new(path));
+    /// When it was.
+    pub(super) fn is_for(&self, request: &RunRequest) -> Result<(), CommandError> {
+        let Some(Replay { header, .. }) = &self.replayed else { return Ok(()) };
+        if header.request == *request {
+            return Ok(());
         }
-        let place = Self::unfinished(path)?;
-        match &place.replayed {
-            Some(Replay { header, .. }) if header.request != *request => {
-                let message = format!(
-                    "--resume: the run of {} was started with other arguments; give the same ones",
-                    header.started
-                );
-                Err(CommandError::Usage(message))
-            }
-            _ => Ok(place),
-        }
+        let started = &header.started;
+        let message =
+            format!("--resume: the run of {started} was started with other arguments; give the same ones");
+        Err(CommandError::Usage(message))
     }
 }
 

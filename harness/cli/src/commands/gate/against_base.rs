@@ -48,6 +48,7 @@ pub(super) fn gate(
     let source = SourceState::read();
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
+    let place = Place::at(&path, opts.resume)?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let mut request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
     let machine = machine(&request.device, config, terminal);
@@ -57,7 +58,7 @@ pub(super) fn gate(
     };
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
-    let place = Place::of(&path, opts.resume, &request)?;
+    place.is_for(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let head = asked.selection()?;
     let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
