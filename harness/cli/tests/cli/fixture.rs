@@ -68,6 +68,15 @@ pub(crate) fn require_tool(probe: &[&str]) -> bool {
     works || skipped(&format!("`{}` does not work here", probe.join(" ")))
 }
 
+/// Whether tools are installed that a test needs and the program does not, and that are required nowhere.
+pub(crate) fn has_tools(tools: &[&str]) -> bool {
+    let is_missing = |tool: &&&str| Command::new(tool).arg("--help").output().is_err();
+    match tools.iter().find(is_missing) {
+        Some(tool) => skipped(&format!("there is no `{tool}` here")),
+        None => true,
+    }
+}
+
 /// Whether a test that only makes sense on some systems can go on.
 pub(crate) fn require_system(systems: &[&str]) -> bool {
     let here = std::env::consts::OS;

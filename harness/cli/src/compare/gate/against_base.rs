@@ -84,7 +84,7 @@ impl Judging<'_> {
                 // Of what took no time on either side there is no ratio.
                 (Some(0.0), Some(0.0)) if is_time => None,
                 (Some(_), Some(_)) if is_time => Some(self.paired(head, definition).unwrap_or_else(|| {
-                    let judgement = Judgement::skipped("no round has both sides");
+                    let judgement = Judgement::skipped("no round has it on both sides");
                     self.advise_time(head, definition, judgement)
                 })),
                 (Some(old_value), Some(value)) => {

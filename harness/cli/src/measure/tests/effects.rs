@@ -100,6 +100,21 @@ fn waiting_is_flagged_and_counts() {
 }
 
 #[test]
+fn cpu_time_is_paired_like_wall_time_where_both_sides_took_any() {
+    let share = |share: f64| {
+        let sides = [Script::steady(MS), Script::steady(MS).cpu_share(share)];
+        Scenario::of(sides).run()
+    };
+    let waits = share(0.5);
+    let cpu = estimate(&waits.case().paired_cpu(1, 0), 0.99).unwrap();
+    assert_eq!((waits.estimate(1, 0).theta, cpu.rounds), (0.0, 128));
+    assert!((cpu.theta - 0.5_f64.ln()).abs() < 1e-6, "{cpu:?}");
+    // A clock may be too coarse to see any, and of nothing there is no ratio.
+    let nothing = share(0.0);
+    assert!(estimate(&nothing.case().paired_cpu(1, 0), 0.99).is_err());
+}
+
+#[test]
 fn a_run_that_is_always_disturbed_ends_all_the_same() {
     let stolen = Script::steady(MS).disturbed(|_| Some(Contamination::Steal));
     let scenario = Scenario::of([stolen, Script::steady(MS)]).run();
