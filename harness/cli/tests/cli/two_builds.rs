@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::fixture::{Harness, require_tool};
+use crate::fixture::{Harness, PROGRAM, has_tools, require_system, require_tool};
 
 const SOURCE: &str = include_str!("../fixtures/gated/main.rs");
 
@@ -75,8 +75,7 @@ impl Gated {
     /// Gates the branch; gives exit code, what was found, and what was said on stderr.
     fn gate(&self, arguments: &[&str]) -> (i32, Value, String) {
         let line = ["gate", "--base", "main", "--format", "json", "--effort", "quick"];
-        let mut command =
-            self.harness.command(Path::new(crate::fixture::PROGRAM), &[&line[..], arguments].concat());
+        let mut command = self.harness.command(Path::new(PROGRAM), &[&line[..], arguments].concat());
         // A sandboxed home has no toolchain; the build needs that of the tests.
         command.current_dir(self.folder());
         let out = command.output().unwrap();
@@ -221,7 +220,7 @@ fn profiles_are_held_against_those_of_another_build() {
     let gated = Gated::new();
     gated.change("const COPIES: u64 = 1;", "const COPIES: u64 = 2;");
     let arguments = ["profile", "gated/n1/work", "--base", "main", "--out", "graphs", "--json"];
-    let mut command = gated.harness.command(Path::new(crate::fixture::PROGRAM), &arguments);
+    let mut command = gated.harness.command(Path::new(PROGRAM), &arguments);
     let out = command.current_dir(gated.folder()).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     // This worker is built without a profiler: the base and the code here say so, each for itself.
@@ -236,4 +235,41 @@ fn profiles_are_held_against_those_of_another_build() {
     }
     assert!(said.contains("profiling gated/n1/work of the base"), "{said}");
     assert!(gated.folder().join("graphs/index.json").is_file());
+}
+
+#[test]
+fn the_script_of_ci_gates_a_repository_and_leaves_it_as_it_was() {
+    if !(require_system(&["linux", "macos"]) && has_tools(&["bash"]) && require_tool(&["git", "--version"])) {
+        return;
+    }
+    let gated = Gated::new();
+    gated.change("COPIES: u64 = 1", "COPIES: u64 = 2");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/gate");
+    let gate = |arguments: &[&str]| {
+        let arguments = [&[script.to_str().unwrap()], arguments].concat();
+        let mut command = gated.harness.command(Path::new("bash"), &arguments);
+        command.current_dir(gated.folder()).env_remove("GITHUB_ACTIONS");
+        let out = command.env("GITHUB_STEP_SUMMARY", gated.harness.path("summary.md")).output().unwrap();
+        (
+            out.status.code().unwrap(),
+            [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap()).concat(),
+        )
+    };
+    assert_eq!(gate(&["--base", "nowhere", "--judge", PROGRAM]).0, 2);
+    assert_eq!(gate(&["--judge", "no-such-program"]).0, 2);
+    // What both builds need is there already, and a test fetches nothing.
+    let own = ["--base", "main", "--judge", PROGRAM, "--folder", "out", "--network"];
+    let (code, said) = gate(&[&own[..], &["--", "--effort", "quick", "--launches", "2"]].concat());
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("1 more: 2 against 1"), "{said}");
+    for file in ["run.json", "gate.json", "gate.md", "gate.xml", "index.html"] {
+        assert!(gated.folder().join("out").join(file).is_file(), "no {file}\n{said}");
+    }
+    assert!(gated.harness.read("summary.md").starts_with("<!-- perfharness -->"));
+    let git = |arguments: &[&str]| {
+        let out = Command::new("git").args(arguments).current_dir(gated.folder()).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    };
+    assert_eq!(git(&["status", "--porcelain"]), "");
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
 }
