@@ -79,7 +79,8 @@ impl Host {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().with_disk_usage().without_tasks();
         self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&wanted), true, kind);
         let reading = |pid: &Pid| {
-            let process = self.system.process(*pid)?;
+            // One that has ended is listed until somebody has waited for it, and holds nothing.
+            let process = self.system.process(*pid).filter(|process| process.memory() > 0)?;
             let disk = process.disk_usage();
             Some(ProcessReading {
                 pid: pid.as_u32(),
@@ -90,5 +91,30 @@ impl Host {
             })
         };
         wanted.iter().filter_map(reading).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::thread;
+    use std::time::Duration;
+
+    use perfharness_platform::clock;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_not_read_even_if_nobody_has_waited_for_it() {
+        let mut host = Host::open(&mut Watched::default()).unwrap();
+        let program = std::env::current_exe().unwrap();
+        let mut child = Command::new(program).arg("--list").stdout(Stdio::null()).spawn().unwrap();
+        let pids = BTreeSet::from([child.id()]);
+        let start = clock::now();
+        while !host.processes(&pids).is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(30), "it is still read");
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(child.wait().unwrap().success());
     }
 }

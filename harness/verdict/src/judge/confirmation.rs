@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, Evidence, Judgement, Reason, TimePolicy, Verdict, benjamini_hochberg};
-use crate::{Detection, Estimate, MIN_LAUNCHES_TO_DECIDE};
+use crate::{Detection, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE};
 
 /// The one-sided alpha that the number of fresh launches is chosen for. It is the smallest p-value that a single flag
 /// needs; several flags are judged together.
 pub const CONFIRMATION_ALPHA: f64 = 0.01;
 
 /// The most fresh launches for one flag.
-pub const MAX_CONFIRMATION_LAUNCHES: usize = 32;
+pub const MAX_CONFIRMATION_LAUNCHES: usize = 64;
 
 /// A flagged judgement, and the one from fresh launches alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,23 +38,27 @@ pub struct Confirmation {
 
 /// The number of fresh launches to confirm a flagged estimate with; none if its effect is not beyond the threshold.
 ///
-/// The effect that was seen is to be found again in nine of ten cases. That takes the smallest `L` with
+/// A true effect is to be found again in nine of ten cases. What was flagged tends to be overestimated, because an estimate
+/// that was too small would not have been flagged; so the number is that for an effect `e` in the middle between the
+/// estimate and the nearer end of its interval. That takes the smallest `L` with
 ///
 /// ```text
-/// L >= (t(L - 1, 0.99) + t(L - 1, 0.90))^2 * s_y^2 / (theta - delta)^2
+/// L >= (t(L - 1, 0.99) + t(L - 1, 0.90))^2 * s_y^2 / (e - delta)^2
 /// ```
 ///
 /// as [`Detection::launches_needed`] finds it, but at least [`MIN_LAUNCHES_TO_DECIDE`] and at most
-/// [`MAX_CONFIRMATION_LAUNCHES`]. An effect that was flagged early tends to be overestimated, and a true one is then
-/// found again less often than that.
+/// [`MAX_CONFIRMATION_LAUNCHES`].
 pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: Direction) -> Option<usize> {
     let delta = policy.delta();
-    let effect = direction.worse()? * flagged.theta;
+    let worse = direction.worse()?;
+    let effect = worse * flagged.theta;
     let sd = flagged.sd.filter(|sd| sd.is_finite())?;
     if effect.is_nan() || effect <= delta {
         return None;
     }
-    let needed = Detection::new(delta, CONFIRMATION_ALPHA).launches_needed(effect, sd);
+    let nearer = |interval: Interval| (worse * interval.lower).min(worse * interval.upper);
+    let expected = flagged.interval.map_or(effect, |interval| f64::midpoint(effect, nearer(interval)));
+    let needed = Detection::new(delta, CONFIRMATION_ALPHA).launches_needed(expected, sd);
     // No number within reach is enough for an effect so close to the threshold.
     let needed = needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES);
     Some(needed.clamp(MIN_LAUNCHES_TO_DECIDE, MAX_CONFIRMATION_LAUNCHES))
@@ -119,6 +123,12 @@ mod tests {
         estimate(&launches.collect::<Paired>(), 0.99).unwrap()
     }
 
+    /// An estimate with an interval of this half-width.
+    fn flagged(theta: f64, half_width: f64, sd: f64) -> Estimate {
+        let interval = Interval { lower: theta - half_width, upper: theta + half_width };
+        Estimate { theta, sd: Some(sd), interval: Some(interval), ..measured(0.1, 0.01) }
+    }
+
     fn judged(estimate: &Estimate) -> Judgement {
         let run = PairedRun {
             estimate,
@@ -137,33 +147,41 @@ mod tests {
 
     #[rstest]
     #[case::large_and_quiet(0.1, 0.01, Some(8))]
-    #[case::close_to_the_threshold(0.031, 0.01, Some(32))]
-    #[case::next_to_the_threshold(0.03_f64.ln_1p() + 1e-9, 0.01, Some(32))]
+    #[case::close_to_the_threshold(0.031, 0.01, Some(64))]
+    #[case::next_to_the_threshold(0.03_f64.ln_1p() + 1e-9, 0.01, Some(64))]
     #[case::at_the_threshold(0.03_f64.ln_1p(), 0.01, None)]
     #[case::for_the_better(-0.1, 0.01, None)]
     #[case::not_a_number(f64::NAN, 0.01, None)]
     #[case::sd_not_a_number(0.1, f64::NAN, None)]
     #[case::no_spread(0.1, 0.0, Some(8))]
-    fn the_fresh_launches_are_between_eight_and_thirty_two(
+    fn the_fresh_launches_are_between_eight_and_sixty_four(
         #[case] theta: f64,
         #[case] sd: f64,
         #[case] launches: Option<usize>,
     ) {
-        let flagged = Estimate { theta, sd: Some(sd), ..measured(0.1, 0.01) };
+        let flagged = flagged(theta, 0.001, sd);
         assert_eq!(confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Lower), launches);
     }
 
     #[test]
     fn between_the_limits_the_formula_holds() {
-        let flagged = Estimate { theta: 0.05, sd: Some(0.02), ..measured(0.05, 0.02) };
+        let flagged = flagged(0.06, 0.02, 0.02);
         let launches = confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Lower).unwrap();
         let formula = |launches: usize| {
             let df = (launches - 1) as f64;
             let t = student::quantile(0.99, df).unwrap() + student::quantile(0.90, df).unwrap();
+            // The middle between 0.06 and 0.04.
             t.powi(2) * 0.02_f64.powi(2) / (0.05 - 0.03_f64.ln_1p()).powi(2)
         };
         assert!(formula(launches) <= launches as f64 && formula(launches - 1) > (launches - 1) as f64);
         assert!((9..32).contains(&launches), "{launches}");
+        let mirrored = Estimate {
+            theta: -flagged.theta,
+            interval: Some(Interval { lower: -0.08, upper: -0.04 }),
+            ..flagged.clone()
+        };
+        let higher = confirmation_launches(&mirrored, TimePolicy::HARDWARE, Direction::Higher);
+        assert_eq!(higher, Some(launches));
         assert_eq!(confirmation_launches(&flagged, TimePolicy::HARDWARE, Direction::Neutral), None);
     }
 

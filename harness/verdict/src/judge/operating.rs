@@ -132,8 +132,8 @@ fn of_a_hundred_rows_exactly_at_the_threshold_one_is_flagged_in_at_most_one_gate
 }
 
 #[rstest]
-#[case::five_percent_quiet(0.05, 0.01, 90)]
-#[case::five_percent_noisy(0.05, 0.02, 75)]
+#[case::five_percent_quiet(0.05, 0.01, 95)]
+#[case::five_percent_noisy(0.05, 0.02, 90)]
 #[case::ten_percent_noisy(0.1, 0.03, 90)]
 fn one_planted_regression_among_a_hundred_rows_is_found(
     #[case] planted: f64,
