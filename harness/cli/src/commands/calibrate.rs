@@ -26,7 +26,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns, &opts.measure, config, effort)?;
-    place.is_for(&request)?;
+    place.insist_on(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let selection = asked.selection()?;
     let delta = config.gate.time_default().delta();

@@ -46,7 +46,7 @@ pub(super) fn gate(
     let place = Place::at(&path, opts.resume)?;
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
-    place.is_for(&request)?;
+    place.insist_on(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let plan = asked.plan(asked.selection()?);
     let machine = machine(&asked.request.device, config, terminal);

@@ -57,7 +57,7 @@ impl<'p> Place<'p> {
     ///
     /// # Errors
     /// When it was.
-    pub(super) fn is_for(&self, request: &RunRequest) -> Result<(), CommandError> {
+    pub(super) fn insist_on(&self, request: &RunRequest) -> Result<(), CommandError> {
         let Some(Replay { header, .. }) = &self.replayed else { return Ok(()) };
         if header.request == *request {
             return Ok(());

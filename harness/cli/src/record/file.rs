@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_replaced_whole_and_are_for_whom_other_files_are_for() {
+    fn files_are_replaced_whole_and_can_be_read_like_others() {
         let folder = tempfile::tempdir().unwrap();
         let (ours, other) = (folder.path().join("below/ours"), folder.path().join("other"));
         for content in ["first", "second"] {

@@ -58,7 +58,7 @@ pub(super) fn gate(
     };
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
-    place.is_for(&request)?;
+    place.insist_on(&request)?;
     let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
     let head = asked.selection()?;
     let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
