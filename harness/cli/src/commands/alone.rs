@@ -29,7 +29,7 @@ impl Alone {
         config: &Config,
         terminal: &Terminal,
     ) -> Result<Self, CommandError> {
-        let request = untimed(patterns, opts, config, Effort::Quick)?;
+        let request = untimed(patterns, opts, config, config.run.effort.unwrap_or(Effort::Quick))?;
         let asked = Asked::of(request, opts, config, terminal)?;
         let plan = asked.plan(asked.selection()?);
         stop_on_interrupt(&asked.interrupted)?;

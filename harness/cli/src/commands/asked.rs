@@ -41,7 +41,7 @@ pub(super) fn untimed(
     let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
     Ok(RunRequest {
         patterns: patterns.to_vec(),
-        effort: opts.effort.map(Effort::from).or(config.run.effort).unwrap_or(effort),
+        effort: opts.effort.map_or(effort, Effort::from),
         time_budget: None,
         seed: opts.seed.or(config.run.seed).unwrap_or(1),
         device: device.unwrap_or_else(|| "auto".into()),

@@ -77,13 +77,13 @@ fn measure(
     let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
-    let source = SourceState::read();
-    let place = place(&source, "baseline");
+    let place = place(&SourceState::read(), "baseline");
+    let code = SourceState::fingerprint();
     let mut paths = Vec::new();
     for number in 1..=runs {
         let path = place.with_file_name(format!("run-{number}.json"));
         // Runs of different code are not accepted together; better said before the time for the others is spent.
-        if !SourceState::read().is_same_code(&source) {
+        if SourceState::fingerprint() != code {
             let what = format!("the code here has changed before run {number} of {runs}");
             return Err(CommandError::Usage(nothing_accepted(&what, &paths)));
         }

@@ -221,7 +221,7 @@ fn write(path: &Path, html: &str) -> Result<(), CommandError> {
 /// The samples of a record, or why they cannot be had.
 pub(super) fn read_samples(record_path: &Path, record: &RunRecord) -> Result<Samples, String> {
     let Some(named) = &record.samples else { return Err("the record names no samples".into()) };
-    let path = record_path.with_file_name(&named.file);
+    let path = file::through_links(record_path).with_file_name(&named.file);
     let content = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     read_named(&content, named).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -28,7 +28,8 @@ const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
 /// Profiles benchmarks and writes flame graphs.
 pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let mut request = untimed(&opts.patterns, &opts.conditions, config, Effort::Quick)?;
+    let mut request =
+        untimed(&opts.patterns, &opts.conditions, config, config.run.effort.unwrap_or(Effort::Quick))?;
     let base = Base::of(opts, config, terminal)?;
     if let Some(head) = base.as_ref().and_then(|base| base.head.as_ref()) {
         request.workers.clone_from(head);

@@ -24,7 +24,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
         return Err(CommandError::Usage(message.into()));
     }
-    let asked = request(&opts.patterns, &opts.measure, config, Effort::Quick)?;
+    let asked = request(&opts.patterns, &opts.measure, config, config.run.effort.unwrap_or(Effort::Quick))?;
     let place = Place::at(&path, opts.resume)?;
     let request = match &place.replayed {
         Some(replayed) => continued(&asked, &replayed.header, opts)?,

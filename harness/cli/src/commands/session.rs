@@ -29,27 +29,28 @@ use crate::request::RunRequest;
 use crate::telemetry::Watcher;
 
 /// Where the record goes, and what is there of it already.
-pub(super) struct Place<'p> {
-    /// The record.
-    pub(super) path: &'p Path,
+pub(super) struct Place {
+    /// The record, over links.
+    path: PathBuf,
     /// The lock of that place, where it was taken already.
-    pub(super) lock: Option<RunLock>,
+    lock: Option<RunLock>,
     /// The journal of the run that is continued.
     pub(super) replayed: Option<Replay>,
 }
 
-impl<'p> Place<'p> {
+impl Place {
     /// A place for a run of its own or, to `resume`, that of the run that was cut off there.
     ///
     /// # Errors
     /// When there is no such run, another process goes on with it, or its journal cannot be read.
-    pub(super) fn at(path: &'p Path, resume: bool) -> Result<Self, CommandError> {
+    pub(super) fn at(path: &Path, resume: bool) -> Result<Self, CommandError> {
+        let path = file::through_links(path);
         if !resume {
             return Ok(Self { path, lock: None, replayed: None });
         }
-        let journal = Journal::path_for(path);
+        let journal = Journal::path_for(&path);
         // Before the journal is read: another run may be writing it.
-        let lock = if journal.exists() { Some(RunLock::take(path)?) } else { None };
+        let lock = if journal.exists() { Some(RunLock::take(&path)?) } else { None };
         Ok(Self { path, lock, replayed: Some(replay(&journal)?) })
     }
 
@@ -109,20 +110,22 @@ impl<'t> Session<'t> {
     /// # Errors
     /// When the place is taken, cannot be written, or belongs to another run.
     pub(super) fn begin(
-        place: Place<'_>,
+        place: Place,
         subject: Subject,
         terminal: &'t Terminal,
     ) -> Result<Self, CommandError> {
         let Place { path, lock, replayed } = place;
         let plan = &subject.plan;
-        check_place(path)?;
-        let journal_path = Journal::path_for(path);
+        check_place(&path)?;
+        let journal_path = Journal::path_for(&path);
         let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
         let Asked { request, catalog, interrupted, .. } = &subject.asked;
         let interrupted = Arc::clone(interrupted);
         let base = subject.base.iter().flat_map(|base| &base.catalog.workers);
         let digests: Vec<Option<String>> =
             catalog.workers.iter().chain(base).map(|worker| worker.digest.clone()).collect();
+        let code =
+            vec![SourceState::fingerprint(), subject.base.as_ref().and_then(|base| commit(&base.source))];
         let (lock, header, journal) = match replayed {
             None => {
                 let started = Timestamp::now();
@@ -133,20 +136,21 @@ impl<'t> Session<'t> {
                     request: request.clone(),
                     plan: plan.clone(),
                     worker_digests: digests,
+                    code,
                     resumed: 0,
                 };
-                let lock = RunLock::take(path)?;
+                let lock = RunLock::take(&path)?;
                 let journal = Journal::create(&journal_path, &header)?;
                 (lock, header, journal)
             }
             Some(replayed) => {
-                unchanged(&replayed.header, plan, &digests)?;
+                unchanged(&replayed.header, plan, &digests, &code)?;
                 // What a gate or a calibration added to the plan follows from what was measured before, and is added again.
                 let planned = |event: &&Event| event.case().is_none_or(|case| case < plan.cases.len());
                 replayed.events.iter().filter(planned).for_each(|event| state.apply(event));
                 let resumed = replayed.header.resumed + 1;
                 let header = JournalHeader { resumed, ..replayed.header };
-                let lock = lock.map_or_else(|| RunLock::take(path), Ok)?;
+                let lock = lock.map_or_else(|| RunLock::take(&path), Ok)?;
                 let journal = Journal::append(&journal_path, replayed.length, &header)?;
                 (lock, header, journal)
             }
@@ -162,7 +166,7 @@ impl<'t> Session<'t> {
             .context("cannot listen to Ctrl-C")?;
         Ok(Self {
             terminal,
-            path: path.into(),
+            path,
             _lock: lock,
             journal,
             journal_fault: None,
@@ -274,12 +278,26 @@ fn watch_interval(budget: Duration) -> Duration {
     (budget / MOST_READINGS).clamp(Duration::from_millis(250), Duration::from_secs(5))
 }
 
+fn commit(source: &SourceState) -> Option<String> {
+    match source {
+        SourceState::Git { commit, .. } => Some(commit.clone()),
+        SourceState::Absent { .. } => None,
+    }
+}
+
 /// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
-fn unchanged(header: &JournalHeader, plan: &Plan, digests: &[Option<String>]) -> Result<(), CommandError> {
+fn unchanged(
+    header: &JournalHeader,
+    plan: &Plan,
+    digests: &[Option<String>],
+    code: &[Option<String>],
+) -> Result<(), CommandError> {
     let what = if header.worker_digests != digests {
         "a worker program"
     } else if header.plan != *plan {
         "what is to be measured"
+    } else if header.code != code {
+        "the code here, or the base,"
     } else {
         return Ok(());
     };

@@ -7,6 +7,7 @@ use perfharness_contract::Digest;
 use super::Terminal;
 use crate::args::ShowOpts;
 use crate::exit::{CommandError, CommandResult, Exit};
+use crate::record::file::through_links;
 use crate::record::{RunRecord, file};
 use crate::render::render_record;
 
@@ -54,7 +55,7 @@ fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
     match &record.samples {
         None => problems.push("it names no samples".into()),
         Some(samples) => {
-            let file = path.with_file_name(&samples.file);
+            let file = through_links(path).with_file_name(&samples.file);
             match std::fs::read(&file) {
                 Err(error) => problems.push(format!("cannot read its samples {}: {error}", file.display())),
                 Ok(content) if Digest::of(&content) != samples.digest => {

@@ -215,7 +215,7 @@ impl Judging<'_> {
 
     /// Whether one of two benchmarks computes on a software adapter, and so on all cores, and the other does not.
     fn are_uneven(&self, one: &BenchmarkId, other: &BenchmarkId) -> bool {
-        self.record.machine.no_gpu_times().is_some() && self.uses_gpu(one) != self.uses_gpu(other)
+        self.record.machine.has_software_adapter() && self.uses_gpu(one) != self.uses_gpu(other)
     }
 
     /// Whether a driver has a share in a figure: it allocates in the process that it is loaded into, as it likes, and a few

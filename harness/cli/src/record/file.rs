@@ -1,7 +1,7 @@
 //! Reading and writing record files.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use perfharness_platform::{new_file_permissions, sync_directory};
@@ -89,17 +89,21 @@ pub fn write(path: &Path, record: &RunRecord) -> Result<(), RecordError> {
 }
 
 /// Writes a file by way of a temporary one beside it, so that whoever reads it sees the old or the new content. What a
-/// link names is replaced, and not the link. A pipe or a device, such as `/dev/stdout`, is written to: a file in its place
-/// would be of no use to anybody.
+/// link names is replaced, and not the link, and whoever could read the old content can read the new one. What is no
+/// file, such as a pipe or a device, is written to: a file in its place would be of no use to anybody.
 ///
 /// # Errors
 /// When the folder cannot be made, or the file not be written or renamed.
 pub fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        return OpenOptions::new().write(true).open(path)?.write_all(content);
+    let path = &through_links(path);
+    if let Some(mut stream) = standard_stream(path) {
+        stream.write_all(content)?;
+        return stream.flush();
     }
-    let named = if path.is_symlink() { path.canonicalize().ok() } else { None };
-    let path = named.as_deref().unwrap_or(path);
+    let existing = std::fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        return OpenOptions::new().append(true).open(path)?.write_all(content);
+    }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let mut temporary = tempfile::Builder::new();
@@ -107,10 +111,40 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
         temporary.permissions(permissions);
     }
     let mut file = temporary.tempfile_in(folder)?;
+    if let Some(existing) = existing {
+        // Some file systems have none.
+        let _ = file.as_file().set_permissions(existing.permissions());
+    }
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     sync_directory(folder)
+}
+
+/// Where a path leads: over links, also to what is not there yet.
+pub fn through_links(path: &Path) -> PathBuf {
+    /// As many as systems follow.
+    const MOST_LINKS: usize = 40;
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        // What is behind a pipe has a name, but not one that leads to it.
+        let is_stream = std::fs::metadata(&place).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        if is_stream || standard_stream(&place).is_some() {
+            break;
+        }
+        let Ok(target) = std::fs::read_link(&place) else { break };
+        place = place.with_file_name("").join(target);
+    }
+    place
+}
+
+/// The stream that a path names. This process has it open already, maybe in the middle of a file.
+fn standard_stream(path: &Path) -> Option<Box<dyn Write>> {
+    match path.to_str()? {
+        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Box::new(std::io::stdout())),
+        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(Box::new(std::io::stderr())),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

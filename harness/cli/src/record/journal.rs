@@ -31,6 +31,10 @@ pub struct JournalHeader {
     pub plan: Plan,
     /// Digests of the workers.
     pub worker_digests: Vec<Option<String>>,
+    /// Fingerprint of the code here, and the commit of the base: two codes do not belong into one run. Digests tell less,
+    /// since a worker may read files that its command does not name.
+    #[serde(default)]
+    pub code: Vec<Option<String>>,
     /// How often the run was continued.
     pub resumed: u32,
 }

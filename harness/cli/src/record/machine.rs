@@ -60,8 +60,15 @@ impl Machine {
         if let Some(fault) = self.facts.get("gpu-fault") {
             return Some(format!("the adapter is not known: {fault}"));
         }
-        let is_software = self.facts.get("gpu-kind").is_some_and(|k| k == AdapterKind::Software.as_str());
-        self.facts.get("gpu").filter(|_| is_software).map(|name| format!("{name} computes on the CPU"))
+        self.facts
+            .get("gpu")
+            .filter(|_| self.has_software_adapter())
+            .map(|name| format!("{name} computes on the CPU"))
+    }
+
+    /// Whether the adapter is known to compute on the CPU.
+    pub fn has_software_adapter(&self) -> bool {
+        self.facts.get("gpu-kind").is_some_and(|kind| kind == AdapterKind::Software.as_str())
     }
 }
 

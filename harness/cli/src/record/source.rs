@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use perfharness_contract::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,14 @@ impl SourceState {
             (Self::Absent { .. }, Self::Absent { .. }) => true,
             (Self::Git { .. }, Self::Absent { .. }) | (Self::Absent { .. }, Self::Git { .. }) => false,
         }
+    }
+
+    /// What tells the code in the current folder apart, as far as git follows it: the commit, and a digest of what differs
+    /// from it. `None` where there is no repository with a commit.
+    pub fn fingerprint() -> Option<String> {
+        let commit = git(&["rev-parse", "--verify", "HEAD"])?;
+        let changes = git(&["diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv"])?;
+        Some(format!("{commit} {}", Digest::of(changes.as_bytes()).0))
     }
 
     /// Name of the folder below `reports/` for this state.

@@ -108,6 +108,9 @@ mod tests {
     fn a_process_that_has_ended_is_not_read_even_if_nobody_has_waited_for_it() {
         let mut host = Host::open(&mut Watched::default()).unwrap();
         let program = std::env::current_exe().unwrap();
+        let own = std::process::id();
+        let read = host.processes(&BTreeSet::from([own]));
+        assert!(read.iter().any(|process| process.pid == own && process.rss_bytes > 0), "{read:?}");
         let mut child = Command::new(program).arg("--list").stdout(Stdio::null()).spawn().unwrap();
         let pids = BTreeSet::from([child.id()]);
         let start = clock::now();

@@ -7,7 +7,7 @@ use std::path::Path;
 use perfharness_platform::env;
 use rstest::rstest;
 
-use crate::fixture::{Done, Harness, PROGRAM, Running, has_tools, require_system};
+use crate::fixture::{Done, Harness, PROGRAM, Running, has_tools, require_system, require_tool};
 
 const RECORD: &str = include_str!("../fixtures/record.json");
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -38,7 +38,14 @@ struct Played {
 impl Played {
     /// `None` where the tools for that are not installed.
     fn new() -> Option<Self> {
-        if !require_system(&["linux", "macos"]) || !has_tools(&["bash", "jq", "unzip", "python3", "chmod"]) {
+        let tools =
+            [&["bash", "--version"], &["jq", "--version"], &["unzip", "-v"], &["python3", "--version"]];
+        // Only where ci/setup installs them is there no excuse.
+        let is_there = |probe: &&[&str; 2]| match std::env::consts::OS {
+            "linux" => require_tool(*probe),
+            _ => has_tools(&probe[..1]),
+        };
+        if !require_system(&["linux", "macos"]) || !tools.iter().all(is_there) {
             return None;
         }
         let harness = Harness::new();
@@ -150,6 +157,15 @@ fn what_cannot_be_judged_is_told_and_fails_nothing() {
     let done = played.comment(&["judge", PROGRAM]).code(0);
     assert!(done.stdout.contains("cannot be judged (exit code 2)"), "{done:?}");
     assert_eq!(played.text("output"), "found=true\n");
+    // What the message quotes of it is no command to the runner.
+    let hostile = RECORD.replacen("\"effort\": \"standard\"", "\"effort\": \"x\\n::error::y\"", 1);
+    assert_ne!(hostile, RECORD);
+    played.packed("run.json", hostile);
+    played.comment(&["fetch"]).code(0);
+    let done = played.comment(&["judge", PROGRAM]).code(0);
+    let at = |text: &str| done.stdout.find(text).unwrap_or_else(|| panic!("no {text:?} in {done:?}"));
+    assert!(at("::stop-commands::") < at("::error::y") && at("::error::y") < at("::warning"), "{done:?}");
+    assert!(done.stderr.is_empty(), "{done:?}");
     // A newer push has a result of its own.
     played.harness.write("pulls.json", r#"[{"number": 7, "head": {"sha": "another"}}]"#);
     let done = played.comment(&["find"]).code(0);

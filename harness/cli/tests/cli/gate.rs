@@ -177,6 +177,8 @@ fn no_file_of_a_gate_replaces_another() {
     refused("gate spin/short --output x.json --markdown x.json", &["--markdown"]);
     refused("gate spin/short --base-worker x --markdown a --junit ./a", &["--markdown", "--junit"]);
     refused("gate run.json --json-report ./run.json", &["a record that is read", "--json-report"]);
+    refused("gate run.json --junit scratch/../run.json", &["a record that is read", "--junit"]);
+    refused("gate spin/short --output x.json --markdown x.samples.parquet", &["the samples", "--markdown"]);
     harness.call("compare run.json run.json --junit run.json").done().code(2).says(&["--junit"]);
     assert_eq!(harness.read("run.json"), before);
     assert_eq!(harness.files(), ["run.json", "run.samples.parquet"]);
@@ -261,6 +263,16 @@ fn a_worker_that_is_built_already_is_a_base() {
         found.len() == 4 && found.iter().all(|row| row["judgement"]["verdict"] == "no-baseline"),
         "{found:#?}"
     );
+    // The effort of a gate is its own: that of a run says nothing of what was accepted.
+    for (config, effort) in
+        [("[run]\neffort = \"quick\"\n", "standard"), ("[gate]\neffort = \"thorough\"\n", "thorough")]
+    {
+        harness.write("perfharness.toml", config);
+        let call = harness.call("gate spin/short --launches 2 --output effort/run.json");
+        call.base_worker("bad").worker("good").done().code(4);
+        let record: Value = serde_json::from_str(&harness.read("effort/run.json")).unwrap();
+        assert_eq!(record["run"]["effort"], effort);
+    }
     // Whoever measures again has to start the same programs.
     let again = found[0]["reproduce"].as_str().unwrap();
     assert!(again.contains(" --base-worker ") && again.contains(" --worker "), "{again}");

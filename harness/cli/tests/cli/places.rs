@@ -1,5 +1,7 @@
 //! Where records are written, and where not.
 
+use std::fs;
+
 use crate::fixture::{Done, Harness, PROGRAM, require_signals, require_system};
 
 const QUICKLY: &str = "spin/short/a --launches 1 --time-budget 100ms";
@@ -83,18 +85,46 @@ fn what_a_link_names_is_written_and_the_link_stays() {
     }
     let harness = Harness::new();
     harness.measure(QUICKLY).worker("good").done().code(0);
-    for (link, target) in [("pipe", "/dev/stdout"), ("link.xml", "real.xml")] {
-        harness.write("real.xml", "old");
-        let made = harness.command("ln".as_ref(), &["-s", target, link]).status().unwrap();
-        assert!(made.success());
-        let done = harness.call("compare run.json run.json --format json --junit").args([link]).done();
-        assert!(harness.path(link).is_symlink());
-        let suite = "<testsuite";
-        assert_eq!(
-            (done.stdout.contains(suite), harness.read("real.xml").contains(suite)),
-            (link == "pipe", link != "pipe")
-        );
+    let link = |target: &str, link: &str| {
+        assert!(harness.command("ln".as_ref(), &["-s", target, link]).status().unwrap().success());
+    };
+    let junit = |path: &str| {
+        let done = harness.call("compare run.json run.json --format json --junit").args([path]).done();
+        assert!(harness.path(path).is_symlink());
+        done.stdout.contains("<testsuite")
+    };
+    link("/dev/stdout", "pipe");
+    assert!(junit("pipe"));
+    harness.write("real.xml", "old");
+    let mut kept = fs::metadata(harness.path("real.xml")).unwrap().permissions();
+    kept.set_readonly(true);
+    fs::set_permissions(harness.path("real.xml"), kept.clone()).unwrap();
+    link("real.xml", "link.xml");
+    assert!(!junit("link.xml") && harness.read("real.xml").contains("<testsuite"));
+    assert_eq!(fs::metadata(harness.path("real.xml")).unwrap().permissions(), kept);
+    link("later.xml", "first.xml");
+    assert!(!junit("first.xml") && harness.read("later.xml").contains("<testsuite"));
+
+    // What was printed to a file before stays there.
+    let script =
+        "echo before >log; \"$0\" compare run.json run.json --format json --junit /dev/stdout >>log; true";
+    assert!(harness.command("sh".as_ref(), &["-c", script, PROGRAM]).status().unwrap().success());
+    let log = harness.read("log");
+    assert!(
+        log.starts_with("before\n") && log.contains("<testsuite") && log.contains("\"outcome\""),
+        "{log}"
+    );
+
+    // A record, too, with what comes beside it; and the one before is kept.
+    fs::create_dir(harness.path("kept")).unwrap();
+    link("kept/run.json", "latest.json");
+    for _ in 0..2 {
+        let run = harness.call("run spin/short/a --launches 1 --time-budget 100ms --output latest.json");
+        run.worker("good").done().code(0);
+        assert!(harness.path("latest.json").is_symlink());
+        harness.call("show latest.json --check").done().code(0);
     }
+    assert_eq!(fs::read_dir(harness.path("kept/earlier")).unwrap().count(), 1);
 }
 
 /// Runs a benchmark where no file may grow beyond so many blocks of 512 bytes.

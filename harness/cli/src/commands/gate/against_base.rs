@@ -56,6 +56,12 @@ pub(super) fn gate(
         Some(reference) => from_commit(reference, opts, config, config_path, &machine, terminal)?,
         None => from_worker(opts, config, &request, &machine)?,
     };
+    // Like all of the policy, from the base.
+    request.effort = opts
+        .measure
+        .conditions
+        .effort
+        .map_or_else(|| rules.policy.effort.unwrap_or(Effort::Standard), Effort::from);
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
     place.insist_on(&request)?;

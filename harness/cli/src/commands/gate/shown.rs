@@ -10,7 +10,8 @@ use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
 use crate::compare::GateReport;
 use crate::exit::{CommandError, CommandResult};
-use crate::record::file::{RecordError, write_atomically};
+use crate::record::file::{RecordError, through_links, write_atomically};
+use crate::record::journal::Journal;
 use crate::render::{GateFormat, render_gate};
 
 /// Name of the file beside a record with what was found.
@@ -25,7 +26,12 @@ pub(in crate::commands) fn check_places(
 ) -> Result<(), CommandError> {
     let mut taken: Vec<(PathBuf, &str)> =
         read.iter().map(|path| (full(path), "a record that is read")).collect();
-    taken.extend(made.map(|record| (full(record), "the record")));
+    if let Some(record) = made {
+        let place = full(record);
+        taken.push((place.with_extension("samples.parquet"), "the samples"));
+        taken.push((Journal::path_for(&place), "the journal"));
+        taken.push((place, "the record"));
+    }
     // The same JSON may go to the same file twice.
     let beside = made.map(|record| record.with_file_name(BESIDE));
     let json = opts.json_report.as_ref().filter(|path| beside.as_ref().is_none_or(|b| full(b) != full(path)));
@@ -36,6 +42,10 @@ pub(in crate::commands) fn check_places(
         (opts.junit.as_deref(), "the file of --junit"),
     ];
     for (path, what) in written.into_iter().filter_map(|(path, what)| Some((path?, what))) {
+        // A device may take several of them.
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            continue;
+        }
         let place = full(path);
         if let Some((_, other)) = taken.iter().find(|(other, _)| *other == place) {
             return Err(CommandError::Usage(format!(
@@ -48,9 +58,12 @@ pub(in crate::commands) fn check_places(
     Ok(())
 }
 
-/// A path from the root, so that two ways to name a file are seen to be one.
+/// A path from the root without links, so that two ways to name a file are seen to be one.
 fn full(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    let place = through_links(path);
+    let inside = || Some(place.parent()?.canonicalize().ok()?.join(place.file_name()?));
+    let known = place.canonicalize().ok().or_else(inside).or_else(|| std::path::absolute(&place).ok());
+    known.unwrap_or(place)
 }
 
 /// Prints what was found, writes the files that were asked for, and tells the exit code. The JSON also goes beside the

@@ -155,7 +155,8 @@ impl Judging<'_> {
         let run = PairedRun {
             estimate: &comparison.estimate,
             if_kept: comparison.if_kept.as_ref(),
-            // Metered samples belong to no block.
+            // Metered samples belong to no block, and CPU time, which is advisory, decides nothing that dropped ones could
+            // change.
             dropped_blocks: if is_wall { dropped as usize } else { 0 },
             blocks: if is_wall { case.blocks as usize } else { 0 },
             ended: ended(case.end.as_ref()),

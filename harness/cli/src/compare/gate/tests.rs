@@ -177,6 +177,7 @@ fn a_speed_up_that_went_regresses() {
 /// What else runs on a machine weighs on all cores differently from one.
 #[rstest]
 #[case::of_a_gpu(&[1], "integrated", false)]
+#[case::of_what_nobody_knows(&[1], "unknown", false)]
 #[case::of_a_software_adapter_and_a_core(&[1], "software", true)]
 #[case::of_a_software_adapter_and_itself(&[0, 1], "software", false)]
 #[case::of_a_core_and_itself(&[], "software", false)]
@@ -188,7 +189,8 @@ fn a_speed_up_of_uneven_sides_is_advisory(
     let mut record = record();
     record.comparisons[0] = serde_json::from_value(comparison("optimized", "slow", -0.1)).unwrap();
     record.machine.facts.insert("gpu".into(), "an adapter".into());
-    record.machine.facts.insert("gpu-kind".into(), kind.into());
+    let fact = if kind == "unknown" { "gpu-fault" } else { "gpu-kind" };
+    record.machine.facts.insert(fact.into(), kind.into());
     for at in on_gpu {
         let busy = serde_json::from_value(metric("ns", "time", &[5.0; 8])).unwrap();
         record.benchmarks[*at].metrics.insert(GPU_BUSY.into(), busy);
