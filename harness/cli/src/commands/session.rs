@@ -124,8 +124,8 @@ impl<'t> Session<'t> {
         let base = subject.base.iter().flat_map(|base| &base.catalog.workers);
         let digests: Vec<Option<String>> =
             catalog.workers.iter().chain(base).map(|worker| worker.digest.clone()).collect();
-        let code =
-            vec![SourceState::fingerprint(), subject.base.as_ref().and_then(|base| commit(&base.source))];
+        let base_commit = subject.base.as_ref().and_then(|base| base.source.commit());
+        let code = vec![SourceState::fingerprint(), base_commit.map(str::to_owned)];
         let (lock, header, journal) = match replayed {
             None => {
                 let started = Timestamp::now();
@@ -276,13 +276,6 @@ fn watch(executor: &mut ProcessExecutor, subject: &Subject, terminal: &Terminal)
 fn watch_interval(budget: Duration) -> Duration {
     const MOST_READINGS: u32 = 2_000;
     (budget / MOST_READINGS).clamp(Duration::from_millis(250), Duration::from_secs(5))
-}
-
-fn commit(source: &SourceState) -> Option<String> {
-    match source {
-        SourceState::Git { commit, .. } => Some(commit.clone()),
-        SourceState::Absent { .. } => None,
-    }
 }
 
 /// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.

@@ -56,6 +56,14 @@ impl SourceState {
         }
     }
 
+    /// The commit, where there is one.
+    pub fn commit(&self) -> Option<&str> {
+        match self {
+            Self::Git { commit, .. } => Some(commit),
+            Self::Absent { .. } => None,
+        }
+    }
+
     /// What tells the code in the current folder apart, as far as git follows it: the commit, and a digest of what differs
     /// from it. `None` where there is no repository with a commit.
     pub fn fingerprint() -> Option<String> {

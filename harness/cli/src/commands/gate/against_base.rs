@@ -49,19 +49,16 @@ pub(super) fn gate(
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
     let place = Place::at(&path, opts.resume)?;
-    let effort = config.gate.effort.unwrap_or(Effort::Standard);
-    let mut request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
+    let mut request = request(&patterns(&opts.what), &opts.measure, config, Effort::Standard)?;
     let machine = machine(&request.device, config, terminal);
     let (sides, rules) = match &opts.base {
         Some(reference) => from_commit(reference, opts, config, config_path, &machine, terminal)?,
         None => from_worker(opts, config, &request, &machine)?,
     };
-    // Like all of the policy, from the base.
-    request.effort = opts
-        .measure
-        .conditions
-        .effort
-        .map_or_else(|| rules.policy.effort.unwrap_or(Effort::Standard), Effort::from);
+    if opts.measure.conditions.effort.is_none() {
+        // Like all of the policy, from the base.
+        request.effort = rules.policy.effort.unwrap_or(Effort::Standard);
+    }
     let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
     place.insist_on(&request)?;
