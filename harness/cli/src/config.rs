@@ -147,32 +147,48 @@ impl Config {
         let mut config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
         config.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let folder = &config.folder;
-        for (number, worker) in config.worker.iter_mut().enumerate() {
-            let Some(program) = worker.command.first_mut() else {
-                return Err(ConfigError::EmptyCommand { path: path.into(), number: number + 1 });
-            };
-            let from_here = |word: &str| folder.join(word).to_string_lossy().into_owned();
-            // A bare name is looked up by the system; a relative path belongs to the configuration.
-            if program.contains(['/', '\\']) {
-                *program = from_here(program);
-            }
-            // So does a script that an interpreter is given.
-            for argument in worker.command.iter_mut().skip(1) {
-                if !Path::new(argument).exists() && folder.join(&*argument).is_file() {
-                    *argument = from_here(argument);
-                }
-            }
+        if let Some(number) = config.worker.iter().position(|worker| worker.command.is_empty()) {
+            return Err(ConfigError::EmptyCommand { path: path.into(), number: number + 1 });
         }
         Ok(config)
     }
 
-    /// The configured workers.
+    /// What another configuration says otherwise about what is measured, and how, each in words; its policy apart. `inside`
+    /// tells where a folder lies in the repository.
+    pub fn differences(&self, other: &Self, inside: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
+        let (gate, theirs) = (&self.gate, &other.gate);
+        let differs = [
+            ("[[worker]]", self.worker != other.worker),
+            ("[run]", self.run != other.run),
+            ("[settings]", self.settings != other.settings),
+            ("[machine]", self.machine != other.machine),
+            ("`build` of [gate]", gate.build != theirs.build),
+            ("`worker` of [gate]", gate.worker != theirs.worker),
+            ("`reads-sources` of [gate]", gate.reads_sources != theirs.reads_sources),
+            ("the folder that it lies in", inside(&self.folder) != inside(&other.folder)),
+        ];
+        let named = differs.into_iter().filter(|(_, differs)| *differs);
+        named.map(|(what, _)| format!("{what} is another one than in the base")).collect()
+    }
+
+    /// The configured workers, as they are started from the current folder.
     pub fn workers(&self) -> Vec<WorkerCommand> {
+        let from_here = |word: &str| self.folder.join(word).to_string_lossy().into_owned();
+        let word = |(number, word): (usize, &String)| {
+            let is_ours = if number == 0 {
+                // A bare name is looked up by the system; a relative path belongs to the configuration.
+                word.contains(['/', '\\'])
+            } else {
+                // So does a script that an interpreter is given.
+                !Path::new(word).exists() && self.folder.join(word).is_file()
+            };
+            if is_ours { from_here(word) } else { word.clone() }
+        };
         let command = |worker: &WorkerConfig| WorkerCommand {
             name: worker.name.clone().unwrap_or_else(|| program_name(&worker.command)),
-            command: worker.command.clone(),
+            command: worker.command.iter().enumerate().map(word).collect(),
             env: worker.env.clone(),
+            folder: None,
         };
         self.worker.iter().map(command).collect()
     }

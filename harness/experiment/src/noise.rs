@@ -96,6 +96,7 @@ fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
         name: "experiment".into(),
         command: vec![program, "worker".into()],
         env: BTreeMap::new(),
+        folder: None,
     };
     let mut executor = ProcessExecutor::new(vec![command.clone()], Arc::new(AtomicBool::new(false)));
     let options = LaunchOptions {

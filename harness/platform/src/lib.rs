@@ -418,6 +418,24 @@ pub fn new_file_permissions() -> Option<Permissions> {
     imp::new_file_permissions()
 }
 
+/// The environment variable with the folders that the loader looks for shared libraries in, beside those that a program
+/// names itself.
+///
+/// macOS: `DYLD_LIBRARY_PATH`. Windows: `PATH`. Others: `LD_LIBRARY_PATH`.
+pub fn library_path_variable() -> &'static str {
+    match std::env::consts::OS {
+        "macos" => "DYLD_LIBRARY_PATH",
+        "windows" => "PATH",
+        _ => "LD_LIBRARY_PATH",
+    }
+}
+
+/// Whether a file is a shared library, by its name: `libx.so`, `libx.so.1`, `libx.dylib`, `x.dll`.
+pub fn is_shared_library(name: &str) -> bool {
+    let mut parts = name.split('.').skip(1);
+    parts.any(|part| part == "so") || name.ends_with(".dylib") || name.ends_with(".dll")
+}
+
 /// Makes a rename, creation or removal in a directory last through a power cut, where the system needs to be asked.
 /// An empty path means the present directory, as `Path::parent` of a bare file name does.
 ///

@@ -11,7 +11,7 @@ use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
 use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::{Catalog, Pattern, Plan, Selection, select};
+use crate::plan::{Catalog, Pattern, Plan, Redefinition, Selection, defined_by_base, select};
 use crate::request::RunRequest;
 
 /// What arguments and configuration say together, of whatever is measured.
@@ -103,8 +103,18 @@ impl Asked {
         terminal: &Terminal,
     ) -> Result<(Catalog, Selection), CommandError> {
         let catalog = describe(&self.request, commands, &self.interrupted, terminal)?;
-        let selection = select(&catalog, &self.patterns, self.request.effort).unwrap_or_default();
+        let effort = self.request.effort;
+        let is_known = |pattern: &&Pattern| select(&catalog, &[(*pattern).clone()], effort).is_ok();
+        let known: Vec<Pattern> = self.patterns.iter().filter(is_known).cloned().collect();
+        let selection = select(&catalog, &known, effort).unwrap_or_default();
         Ok((catalog, selection))
+    }
+
+    /// Takes the definitions of a base for those of what it has, too, and tells what differs.
+    pub(super) fn define_by(&mut self, base: &Catalog) -> Vec<Redefinition> {
+        let (catalog, redefined) = defined_by_base(&self.catalog, base);
+        self.catalog = catalog;
+        redefined
     }
 
     /// The plan for a selection.

@@ -44,6 +44,8 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         selected: selected(&asked.catalog, &selection),
         catalog: asked.catalog.clone(),
         identical: false,
+        versions: None,
+        redefined: Vec::new(),
     };
     let subject = Subject {
         asked,

@@ -26,6 +26,7 @@ use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::Ended;
 use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage};
 use crate::record::{Machine, RunRecord, SourceState, file as record_file};
+use crate::versions::Versions;
 
 /// Judges the code here, or a record.
 pub(super) fn gate(
@@ -67,7 +68,7 @@ pub(super) fn gate(
         remarks: Vec::new(),
         command: "perfharness gate".into(),
     };
-    measure_and_judge(session, &judged, &path, opts, terminal)
+    measure_and_judge(session, &judged, None, &path, opts, terminal)
 }
 
 /// What a gate judges by.
@@ -93,6 +94,7 @@ impl Judged {
 fn measure_and_judge(
     mut session: Session<'_>,
     judged: &Judged,
+    versions: Option<&Versions>,
     path: &Path,
     opts: &GateOpts,
     terminal: &Terminal,
@@ -111,6 +113,8 @@ fn measure_and_judge(
     }
     let record = session.finish(ended)?;
     terminal.hint(&format!("record: {}", path.display()));
+    // What was measured ran code of the change, which could have reached the programs of the base.
+    versions.map_or(Ok(()), Versions::check)?;
     if ended == Ended::Interrupted {
         terminal.hint("interrupted; the same command and --resume go on with it");
         return Ok(Exit::INTERRUPTED);

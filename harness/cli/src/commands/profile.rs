@@ -116,10 +116,10 @@ impl Base {
         let base_commit = repository.merge_base(reference)?;
         let head_commit = repository.tracked_state()?;
         warn_of_untracked(&repository, terminal);
-        let recipe = BuildRecipe::of(config, &repository);
+        let recipe = BuildRecipe::of(config, &repository)?;
         let versions =
             Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
-        let (workers, head) = (versions.base.clone(), Some(versions.head.clone()));
+        let (workers, head) = (versions.base.workers.clone(), Some(versions.head.workers.clone()));
         Ok(Some(Self { workers, head, _versions: Some(versions) }))
     }
 }

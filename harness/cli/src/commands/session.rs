@@ -125,7 +125,10 @@ impl<'t> Session<'t> {
         let digests: Vec<Option<String>> =
             catalog.workers.iter().chain(base).map(|worker| worker.digest.clone()).collect();
         let base_commit = subject.base.as_ref().and_then(|base| base.source.commit());
-        let code = vec![SourceState::fingerprint(), base_commit.map(str::to_owned)];
+        let versions = subject.base.iter().filter_map(|base| base.versions.as_ref());
+        let built = versions.flat_map(|v| [&v.base, &v.head]).map(|version| Some(version.digest.0.clone()));
+        let code = [SourceState::fingerprint(), base_commit.map(str::to_owned)].into_iter().chain(built);
+        let code: Vec<Option<String>> = code.collect();
         let (lock, header, journal) = match replayed {
             None => {
                 let started = Timestamp::now();

@@ -33,6 +33,7 @@ pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerC
                 name: "built-in".into(),
                 command: vec![program.to_string_lossy().into_owned(), "worker".into()],
                 env: BTreeMap::new(),
+                folder: None,
             },
         );
     }
@@ -50,7 +51,7 @@ pub(super) fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
             CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes"))
         })?
     };
-    Ok(WorkerCommand { name: program_name(&command), command, env: BTreeMap::new() })
+    Ok(WorkerCommand { name: program_name(&command), command, env: BTreeMap::new(), folder: None })
 }
 
 /// Asks every worker for its workloads. A worker that does not answer is kept with its outcome; the others go on.
@@ -110,12 +111,19 @@ pub(super) fn catalog(
     Ok(catalog)
 }
 
-/// SHA-256 over the files that a command names: the program, and a script that an interpreter is given.
+/// SHA-256 over the files that a command names: the program, wherever the system finds it, and a script that an interpreter
+/// is given.
 pub(super) fn digest(command: &WorkerCommand) -> Option<String> {
+    let folder = command.folder.clone().unwrap_or_default();
     let mut hash = Sha256::new();
     let mut found = false;
-    for word in &command.command {
-        if let Ok(content) = std::fs::read(word) {
+    for (number, word) in command.command.iter().enumerate() {
+        let is_bare = !word.contains(['/', MAIN_SEPARATOR]);
+        let path = match which::which(word) {
+            Ok(program) if number == 0 && is_bare => program,
+            _ => folder.join(word),
+        };
+        if let Ok(content) = std::fs::read(path) {
             hash.update((content.len() as u64).to_le_bytes());
             hash.update(&content);
             found = true;

@@ -10,8 +10,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use perfharness_contract::{BenchmarkId, Items, MetricDef, OutcomeKind, Role, standard};
-use perfharness_gpu::metric::GPU_BUSY;
-use perfharness_verdict::judge::{Advisory, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict};
+use perfharness_gpu::metric::{DEVICE_GROWTH, GPU_BUSY};
+use perfharness_verdict::judge::{
+    Advisory, ExactFigure, ExactPolicy, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict, judge_exact,
+};
+use perfharness_verdict::median;
 
 use acknowledgement::acknowledge;
 use against_baseline::pooled;
@@ -19,7 +22,7 @@ use confirmation::confirm_flags;
 pub use confirmation::flagged;
 
 use super::diagnosis::explain;
-use super::policy::{GatePolicy, Subject};
+use super::policy::{GatePolicy, Subject, direction};
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 use super::wording;
 use crate::baseline::accept::identity;
@@ -48,11 +51,6 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     let mut remarks = Vec::new();
     rows.extend(judging.workers());
     rows.extend(judging.against_base());
-    let base_workers = record.base.iter().flat_map(|base| &base.workers);
-    for worker in base_workers.filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
-        let kind = worker.outcome.kind.as_str();
-        remarks.push(format!("worker {} of the base gave no workloads: {kind}", worker.name));
-    }
     // Programs that are the same were not measured, and what is accepted says nothing of them.
     let identical = record.base.as_ref().is_some_and(|base| base.identical);
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
@@ -130,7 +128,18 @@ impl Judging<'_> {
             judgement,
             sentence,
             diagnosis: None,
-            reproduce: format!("{} {benchmark}", self.terms.command),
+            reproduce: self.command_for(benchmark),
+        }
+    }
+
+    /// The command that measures something again: a benchmark or a workload, or else everything.
+    fn command_for(&self, subject: &str) -> String {
+        let is_workload = self.record.workloads.iter().any(|workload| workload.id == subject);
+        let command = self.terms.command;
+        if is_workload || subject.parse::<BenchmarkId>().is_ok() {
+            format!("{command} {subject}")
+        } else {
+            command.to_owned()
         }
     }
 
@@ -244,6 +253,53 @@ impl Judging<'_> {
         let judgement = if decides { judgement } else { judgement.advise(Advisory::Diagnosis) };
         if benchmark.role == Role::Slow { judgement.advise(Advisory::Exhibit) } else { judgement }
     }
+}
+
+/// What the launches of one side had of a figure.
+#[derive(Clone, Copy)]
+struct Spread {
+    /// Least and largest value.
+    range: [f64; 2],
+    /// The middle of the launches.
+    middle: f64,
+    /// Whether it varied where it should not.
+    varied: bool,
+}
+
+impl Spread {
+    fn of(record: &MetricRecord, value: f64) -> Self {
+        let launches: Vec<f64> = record.launches.iter().map(|launch| launch.0).collect();
+        let middle = median(&launches).unwrap_or(value);
+        Self { range: range_of(record, value), middle, varied: record.demoted }
+    }
+}
+
+/// Judges a figure without noise that varied on either side all the same. What varies by itself proves nothing, but it
+/// hides nothing, either: a launch that happens to have what the other side has does not make the rest of them equal.
+fn judge_varied(metric: &MetricDef, before: Spread, now: Spread, policy: ExactPolicy) -> Option<Judgement> {
+    let direction = direction(metric.direction);
+    let judged = |before_value: f64, value: f64| {
+        let before = ExactFigure { value: before_value, varied: before.varied };
+        judge_exact(before, ExactFigure { value, varied: now.varied }, policy, direction)
+    };
+    let (near_before, near) = nearest(before.range, now.range);
+    let nearest = judged(near_before, near)?;
+    if nearest.verdict != Verdict::Unchanged {
+        return Some(nearest);
+    }
+    let typical = judged(before.middle, now.middle)?;
+    if typical.verdict == Verdict::Regressed && !before.varied {
+        return Some(typical);
+    }
+    // A vector grows now and then, in whichever launch it is full.
+    let grows = [standard::HEAP_GROWTH, DEVICE_GROWTH].contains(&metric.id.as_str());
+    let mut extremes = now.range.iter().filter_map(|value| judged(before.middle, *value));
+    let is_open = typical.verdict == Verdict::Regressed
+        || !before.varied && !grows && extremes.any(|judged| judged.verdict == Verdict::Regressed);
+    let [least, largest] = now.range;
+    let why =
+        || format!("it varied from {least} to {largest} between launches, and had been {}", before.middle);
+    Some(if is_open { Judgement::unusable(why()) } else { nearest })
 }
 
 /// Least and largest value of the launches.

@@ -43,6 +43,9 @@ pub struct GatePolicy {
     pub build: Option<Vec<String>>,
     /// Command that starts the worker that was built.
     pub worker: Option<Vec<String>>,
+    /// Whether workers read files of the sources when they run; they do, by default. Where they do not, builds that are
+    /// the same to the byte need no measuring.
+    pub reads_sources: Option<bool>,
 }
 
 /// A rule for some benchmarks and metrics. What it does not say stays as it is.
@@ -69,7 +72,7 @@ pub struct LimitRule {
 pub struct Acknowledgement {
     /// The benchmarks.
     pub benchmark: Glob,
-    /// The metric.
+    /// The metric; `definition` for a change of the way in which it is measured and judged.
     pub metric: String,
     /// For figures without noise and sizes: the largest figure that is accepted (the smallest, where more is better).
     pub bound: Option<f64>,
@@ -148,6 +151,12 @@ impl GatePolicy {
             .filter(move |rule| rule.metric.as_ref().is_none_or(|named| named == metric))
     }
 
+    /// What is judged by, without the commands that make what is judged.
+    #[must_use]
+    pub fn without_commands(&self) -> Self {
+        Self { build: None, worker: None, reads_sources: None, ..self.clone() }
+    }
+
     /// How a time is judged where no rule says otherwise.
     pub fn time_default(&self) -> TimePolicy {
         TimePolicy { threshold: self.time.unwrap_or(limit(TIME_THRESHOLD)) }
@@ -193,7 +202,31 @@ fn limit(value: f64) -> Limit {
     Limit::new(value).unwrap_or(Limit::ZERO)
 }
 
+/// What an acknowledgement names in the place of a metric where it is about the way something is measured and judged.
+const DEFINITION: &str = "definition";
+
 impl Acknowledgement {
+    /// The acknowledgement of every redefinition.
+    pub fn of_redefinitions(reason: &str) -> Option<Self> {
+        Some(Self {
+            benchmark: Glob("*".parse().ok()?),
+            metric: DEFINITION.into(),
+            bound: None,
+            ratio: None,
+            reason: reason.into(),
+            since: Moment(jiff::Timestamp::UNIX_EPOCH),
+        })
+    }
+
+    /// Whether it is about the definition of something: a benchmark, a workload, or the configuration file.
+    pub fn is_of(&self, subject: &str) -> bool {
+        let is_it = match subject.parse() {
+            Ok(id) => self.benchmark.0.matches_id(&id),
+            Err(_) => self.benchmark.0.matches_workload(subject),
+        };
+        self.metric == DEFINITION && is_it
+    }
+
     /// Whether it is about a metric of a benchmark.
     pub fn is_about(&self, id: &BenchmarkId, metric: &str) -> bool {
         self.benchmark.0.matches_id(id) && self.metric == metric

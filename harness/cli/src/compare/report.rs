@@ -91,8 +91,9 @@ impl Row {
     /// What the row means for the gate, worst first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
-            Verdict::Failed => 6,
-            Verdict::Regressed => 5,
+            Verdict::Failed => 7,
+            Verdict::Regressed => 6,
+            Verdict::Redefined => 5,
             Verdict::Inconclusive => 4,
             Verdict::Improved => 3,
             Verdict::NoBaseline => 2,
@@ -113,7 +114,9 @@ impl Row {
     /// The verdict in one word; `advisory` where it cannot fail the gate and says something worse than unchanged.
     pub fn word(&self) -> &'static str {
         match self.judgement.verdict {
-            Verdict::Regressed | Verdict::Inconclusive if !self.judgement.gates() => "advisory",
+            Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !self.judgement.gates() => {
+                "advisory"
+            }
             verdict => verdict.name(),
         }
     }
@@ -134,6 +137,8 @@ pub struct Tally {
     pub unchanged: usize,
     /// Without a baseline.
     pub no_baseline: usize,
+    /// Measured or judged in another way than before.
+    pub redefined: usize,
     /// Regressed or inconclusive, and not counting.
     pub advisory: usize,
 }
@@ -146,12 +151,15 @@ impl GateReport {
             let gates = row.judgement.gates();
             let count = match row.judgement.verdict {
                 Verdict::Failed => &mut tally.failed,
-                Verdict::Regressed | Verdict::Inconclusive if !gates => &mut tally.advisory,
+                Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !gates => {
+                    &mut tally.advisory
+                }
                 Verdict::Regressed => &mut tally.regressed,
                 Verdict::Inconclusive => &mut tally.inconclusive,
                 Verdict::Improved => &mut tally.improved,
                 Verdict::Unchanged => &mut tally.unchanged,
                 Verdict::NoBaseline => &mut tally.no_baseline,
+                Verdict::Redefined => &mut tally.redefined,
             };
             *count += 1;
         }

@@ -85,7 +85,9 @@ impl Summary {
             _ if failed > 0 => Standing::Failed,
             None => Standing::Measured,
             Some(GateOutcome::Ok) => Standing::Ok,
-            Some(GateOutcome::Undecided | GateOutcome::NothingCompared) => Standing::Undecided,
+            Some(GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined) => {
+                Standing::Undecided
+            }
             Some(GateOutcome::Regressed) => Standing::Regressed,
             Some(GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage) => Standing::Failed,
         };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +30,7 @@ use crate::plain_text::{make_plain, plain};
 use crate::telemetry::{DeviceState, News, Watcher};
 
 /// How a worker is started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCommand {
     /// What users call it.
     pub name: String,
@@ -38,6 +39,9 @@ pub struct WorkerCommand {
     /// Environment variables set for it, beside the harness's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Its working folder; that of the harness where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 /// Lines of a worker that are kept for the report of its end.
@@ -224,6 +228,9 @@ impl ProcessSession {
         };
         let mut command = Command::new(program);
         command.args(arguments).envs(&worker.env);
+        if let Some(folder) = &worker.folder {
+            command.current_dir(folder);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         detach_from_terminal(&mut command);
         let mut child = command.spawn().map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;

@@ -3,11 +3,13 @@
 mod catalog;
 mod design;
 mod pairs;
+mod redefinition;
 mod select;
 
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use design::{Design, LookPlan};
 pub use pairs::pairs;
+pub use redefinition::{Redefinition, defined_by_base};
 pub use select::{Pattern, PatternError, SelectError, Selection, select};
 
 use std::collections::BTreeMap;

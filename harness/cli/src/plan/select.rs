@@ -81,6 +81,11 @@ impl Pattern {
         self.parts.iter().zip(parts).all(|(glob, name)| glob.is_match(name.as_str()))
     }
 
+    /// Whether it matches the name of a workload.
+    pub fn matches_workload(&self, name: &str) -> bool {
+        self.parts[0].is_match(name)
+    }
+
     /// Whether a run of this effort measures a benchmark that belongs to these efforts.
     pub fn selects(&self, id: &BenchmarkId, efforts: &[Effort], effort: Effort) -> bool {
         let named = self.literal_case || self.literal_variant;

@@ -11,7 +11,7 @@ use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, med
 use super::types::{
     BaseRecord, BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, FORMAT_VERSION, FreshRecord,
     LaunchRecord, MetricRecord, RunInfo, RunRecord, SampleRecord, SamplesRef, SelectedRecord, TimeUse,
-    WarmUpRecord, WorkerRecord,
+    VersionsRecord, WarmUpRecord, WorkerRecord,
 };
 use super::{Environment, Machine, SourceState, environment};
 use crate::ceiling::Ceilings;
@@ -19,7 +19,7 @@ use crate::compare::judge_claims;
 use crate::measure::{
     CaseEnd, CaseState, CheckStage, LaunchTiming, Outcome, RunState, SampleEvent, SideState,
 };
-use crate::plan::{CasePlan, Catalog, Origin, Plan, Side, Stage, WorkerState};
+use crate::plan::{CasePlan, Catalog, Origin, Plan, Redefinition, Side, Stage, WorkerState};
 use crate::telemetry::timeline;
 
 /// What a record says beside what was measured.
@@ -50,6 +50,10 @@ pub struct BaseFacts {
     pub identical: bool,
     /// What it has of what was asked for.
     pub selected: Vec<SelectedRecord>,
+    /// What both were built from and into, where they were built.
+    pub versions: Option<VersionsRecord>,
+    /// What the code that is measured defines in another way.
+    pub redefined: Vec<Redefinition>,
 }
 
 /// What was measured for one purpose.
@@ -130,6 +134,8 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         source: base.source,
         workers: worker_records(&base.catalog),
         identical: base.identical,
+        versions: base.versions,
+        redefined: base.redefined,
         selected: base.selected,
         benchmarks: first.base,
         comparisons: first.versions,

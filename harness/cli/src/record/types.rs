@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceiling::Ceilings;
 use crate::measure::{CaseEnd, Outcome, Pairing, WorkerCommand};
-use crate::plan::Design;
+use crate::plan::{Design, Redefinition};
 use crate::telemetry::Telemetry;
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
@@ -75,14 +75,41 @@ pub struct BaseRecord {
     pub source: SourceState,
     /// Its workers, with their digests.
     pub workers: Vec<WorkerRecord>,
-    /// Whether its workers are byte for byte those of the code that was measured, so that nothing had to be measured.
+    /// Whether everything that its workers load is byte for byte that of the code that was measured, so that nothing had
+    /// to be measured.
     pub identical: bool,
+    /// What both were built from and into, where they were built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionsRecord>,
+    /// What the measured code defines in another way than this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redefined: Vec<Redefinition>,
     /// What it has of what was asked for.
     pub selected: Vec<SelectedRecord>,
     /// Its benchmarks, as far as both sides have them.
     pub benchmarks: Vec<BenchmarkRecord>,
     /// The measured code against it; candidate and reference have the same id.
     pub comparisons: Vec<ComparisonRecord>,
+}
+
+/// Two versions of the code that were built to be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionsRecord {
+    /// What the change is held against.
+    pub base: VersionRecord,
+    /// The code that was measured.
+    pub head: VersionRecord,
+}
+
+/// One version of the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VersionRecord {
+    /// The commit that was built. Of changes that are not committed it is one that no branch has.
+    pub commit: String,
+    /// Identifies its files: git's tree.
+    pub tree: String,
+    /// Digest of everything that its build made for its workers to run or load.
+    pub digest: Digest,
 }
 
 /// A benchmark that the base has.
@@ -188,6 +215,9 @@ pub struct WorkerRecord {
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
+    /// Its working folder, where that is another one than the harness's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// SHA-256 over the files that the command names.
     pub digest: Option<String>,
     /// `ok`, or why it gave no workloads.
@@ -197,7 +227,8 @@ pub struct WorkerRecord {
 impl WorkerRecord {
     /// A record of a worker that was asked.
     pub fn new(command: &WorkerCommand, digest: Option<String>, outcome: Outcome) -> Self {
-        Self { name: command.name.clone(), command: command.command.clone(), digest, outcome }
+        let folder = command.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+        Self { name: command.name.clone(), command: command.command.clone(), folder, digest, outcome }
     }
 }
 

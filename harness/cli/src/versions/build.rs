@@ -1,118 +1,61 @@
 //! Building the two versions.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::place::{Place, SidePlace, remove};
+use super::side::{Version, workers};
 use super::{Repository, VersionsError};
-use crate::config::{Config, program_name};
-use crate::measure::WorkerCommand;
+use crate::config::{Config, WorkerConfig};
 use crate::record::short_commit;
 
-/// Stands, in a build or worker command, for the folder that both versions are built into.
-const TARGET: &str = "{target}";
+/// Stands, in a build or worker command, for the folder that a version is built into.
+pub(super) const TARGET: &str = "{target}";
 
 /// Lines of a failed build that are shown.
 const KEPT_LINES: usize = 40;
 
-/// How both versions are built and started.
+/// How both versions are built and started. Both by the same: what a version says of itself is not asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildRecipe {
-    /// The command, run in the top folder of the sources; nothing is built where it is empty.
+    /// The build command; nothing is built where it is empty.
     build: Vec<String>,
-    /// The worker that comes of it; the `[[worker]]`s of the version's own configuration where absent.
-    worker: Option<Vec<String>>,
+    /// The workers that come of it.
+    pub(super) workers: Vec<WorkerConfig>,
+    /// The folder of the configuration, seen from the top folder. Commands are started in it, in the tree of each version.
+    pub(super) inside: PathBuf,
+    /// Whether workers read files of the sources.
+    pub(super) reads_sources: bool,
 }
 
 impl BuildRecipe {
     /// What a configuration says; a Cargo package is built in release by default.
-    pub fn of(config: &Config, repository: &Repository) -> Self {
+    ///
+    /// # Errors
+    /// When it names no worker.
+    pub fn of(config: &Config, repository: &Repository) -> Result<Self, VersionsError> {
         let is_cargo = repository.root().join("Cargo.toml").is_file();
         let cargo = || ["cargo", "build", "--release", "--locked"].map(str::to_owned).to_vec();
         let default = || if is_cargo { cargo() } else { Vec::new() };
-        Self { build: config.gate.build.clone().unwrap_or_else(default), worker: config.gate.worker.clone() }
-    }
-}
-
-/// Both versions, built. Their source trees are removed with it.
-#[derive(Debug)]
-pub struct Versions {
-    repository: Repository,
-    folder: PathBuf,
-    /// Workers of the base.
-    pub base: Vec<WorkerCommand>,
-    /// Workers of the code here.
-    pub head: Vec<WorkerCommand>,
-    /// Whether all that the workers consist of was built, so that equal digests mean equal programs.
-    pub is_built: bool,
-}
-
-impl Versions {
-    /// Builds the base and then the code here, both at the same path, so that no path in the programs differs.
-    ///
-    /// # Errors
-    /// When git or the build fails, or there is no worker.
-    pub fn build(
-        repository: Repository,
-        base_commit: &str,
-        head_commit: &str,
-        recipe: &BuildRecipe,
-        say: &dyn Fn(&str),
-    ) -> Result<Self, VersionsError> {
-        let folder = repository.root().join("target").join("perfharness-gate");
-        let mut versions =
-            Self { repository, folder, base: Vec::new(), head: Vec::new(), is_built: recipe.is_built() };
-        versions.make_folder()?;
-        say(&format!("building the base, {}", short_commit(base_commit)));
-        versions.base = versions.side("base", base_commit, recipe)?;
-        say(&format!("building the code here, {}", short_commit(head_commit)));
-        versions.head = versions.side("head", head_commit, recipe)?;
-        Ok(versions)
-    }
-
-    fn make_folder(&self) -> Result<(), VersionsError> {
-        let ignore = self.folder.join(".gitignore");
-        let made = std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(&ignore, "*\n"));
-        made.map_err(|source| VersionsError::Io { path: ignore, source })
-    }
-
-    fn side(
-        &self,
-        side: &'static str,
-        commit: &str,
-        recipe: &BuildRecipe,
-    ) -> Result<Vec<WorkerCommand>, VersionsError> {
-        let tree = self.folder.join("tree");
-        let target = self.folder.join("target");
-        let place = self.folder.join(side);
-        self.repository.add_tree(&tree, commit)?;
-        recipe.run(side, &tree, &target)?;
-        self.repository.remove_tree(&place.join("tree"));
-        let _ = std::fs::remove_dir_all(&place);
-        std::fs::create_dir_all(&place)
-            .map_err(|source| VersionsError::Io { path: place.clone(), source })?;
-        let kept = place.join("tree");
-        self.repository.move_tree(&tree, &kept)?;
-        recipe.workers(side, &kept, &target, &place)
-    }
-}
-
-impl Drop for Versions {
-    fn drop(&mut self) {
-        for tree in ["tree", "base/tree", "head/tree"] {
-            self.repository.remove_tree(&self.folder.join(tree));
+        let workers = match &config.gate.worker {
+            Some(command) => vec![WorkerConfig { name: None, command: command.clone(), env: [].into() }],
+            None => config.worker.clone(),
+        };
+        if workers.is_empty() || workers.iter().any(|worker| worker.command.is_empty()) {
+            return Err(VersionsError::NoWorker);
         }
-    }
-}
-
-impl BuildRecipe {
-    /// Whether every file of the worker comes from the build.
-    fn is_built(&self) -> bool {
-        self.worker.as_ref().is_some_and(|words| words.iter().all(|word| word.contains(TARGET)))
+        let inside = repository.relative(&config.folder).unwrap_or_default();
+        Ok(Self {
+            build: config.gate.build.clone().unwrap_or_else(default),
+            workers,
+            inside: inside.into(),
+            reads_sources: config.gate.reads_sources.unwrap_or(true),
+        })
     }
 
     fn run(&self, side: &'static str, tree: &Path, target: &Path) -> Result<(), VersionsError> {
-        let words: Vec<String> = self.build.iter().map(|word| fill(word, target)).collect();
+        let words: Vec<String> =
+            self.build.iter().map(|word| word.replace(TARGET, &target.to_string_lossy())).collect();
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let command = words.join(" ");
         let failed = |how: String, output: String| VersionsError::Build {
@@ -125,7 +68,7 @@ impl BuildRecipe {
         // earlier build.
         let out = Command::new(program)
             .args(arguments)
-            .current_dir(tree)
+            .current_dir(tree.join(&self.inside))
             .env("CARGO_TARGET_DIR", target)
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
@@ -141,51 +84,105 @@ impl BuildRecipe {
         let end = lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n");
         Err(failed(format!("ended with {}", out.status), end))
     }
+}
 
-    /// The workers of a version: what was built is copied beside its sources, because the other version is built in the
-    /// same place.
-    fn workers(
-        &self,
-        side: &'static str,
-        tree: &Path,
-        target: &Path,
-        place: &Path,
-    ) -> Result<Vec<WorkerCommand>, VersionsError> {
-        let Some(words) = &self.worker else {
-            let path = tree.join(crate::config::CONFIG_FILE);
-            let config = Config::load(Some(&path)).map_err(|_| VersionsError::NoWorker)?;
-            let workers = config.workers();
-            return if workers.is_empty() { Err(VersionsError::NoWorker) } else { Ok(workers) };
+/// Both versions, built. Their source trees are removed with it.
+#[derive(Debug)]
+pub struct Versions {
+    /// What a change is measured against.
+    pub base: Version,
+    /// The code here.
+    pub head: Version,
+    _workshop: Workshop,
+}
+
+impl Versions {
+    /// Builds the base and then the code here, both at the same path, so that no path in the programs differs.
+    ///
+    /// # Errors
+    /// When another gate has the place, git or a build fails, or a worker is not where it should be.
+    pub fn build(
+        repository: Repository,
+        base_commit: &str,
+        head_commit: &str,
+        recipe: &BuildRecipe,
+        say: &dyn Fn(&str),
+    ) -> Result<Self, VersionsError> {
+        let place = Place::take(&repository)?;
+        let workshop = Workshop { repository, place };
+        say(&format!("building the base, {}", short_commit(base_commit)));
+        let base = workshop.version("base", base_commit, recipe)?;
+        say(&format!("building the code here, {}", short_commit(head_commit)));
+        let head = workshop.version("head", head_commit, recipe)?;
+        let versions = Self { base, head, _workshop: workshop };
+        // The second build runs code of the change.
+        versions.check()?;
+        Ok(versions)
+    }
+
+    /// Whether everything that the workers of both load is known to be the same: the files of both commits are, and what
+    /// was built of them, or at least what was built, where workers read nothing else.
+    pub fn are_identical(&self, recipe: &BuildRecipe) -> bool {
+        let same_sources = self.base.tree == self.head.tree || !recipe.reads_sources;
+        let all_built = |workers: &[WorkerConfig]| {
+            workers.iter().all(|worker| worker.command.first().is_some_and(|word| word.starts_with(TARGET)))
         };
-        let mut command = Vec::new();
-        for word in words {
-            if word.contains(TARGET) {
-                command.push(copied(side, &PathBuf::from(fill(word, target)), place)?);
-            } else if tree.join(word).is_file() {
-                command.push(tree.join(word).to_string_lossy().into_owned());
-            } else {
-                command.push(word.clone());
-            }
-        }
-        if command.is_empty() {
-            return Err(VersionsError::NoWorker);
-        }
-        Ok(vec![WorkerCommand { name: program_name(&command), command, env: BTreeMap::new() }])
+        // A program that was not built may load what was installed for one of the versions only.
+        let same_tree = self.base.tree == self.head.tree;
+        same_sources && self.base.digest == self.head.digest && (same_tree || all_built(&recipe.workers))
+    }
+
+    /// Insists on what was built: what the change builds and runs could have reached it.
+    ///
+    /// # Errors
+    /// When a program of either version is another one by now.
+    pub fn check(&self) -> Result<(), VersionsError> {
+        self.base.check()?;
+        self.head.check()
     }
 }
 
-fn fill(word: &str, target: &Path) -> String {
-    word.replace(TARGET, &target.to_string_lossy())
+/// Where the versions are built, with what has to be cleared away in the end.
+#[derive(Debug)]
+struct Workshop {
+    repository: Repository,
+    place: Place,
 }
 
-fn copied(side: &'static str, path: &Path, place: &Path) -> Result<String, VersionsError> {
-    let suffix = std::env::consts::EXE_SUFFIX;
-    let with_suffix = PathBuf::from(format!("{}{suffix}", path.display()));
-    let path = if path.is_file() { path.to_path_buf() } else { with_suffix };
-    let Some(name) = path.file_name().filter(|_| path.is_file()) else {
-        return Err(VersionsError::NoProgram { side, path });
-    };
-    let copy = place.join(name);
-    std::fs::copy(&path, &copy).map_err(|source| VersionsError::Io { path: path.clone(), source })?;
-    Ok(copy.to_string_lossy().into_owned())
+impl Workshop {
+    fn version(
+        &self,
+        side: &'static str,
+        commit: &str,
+        recipe: &BuildRecipe,
+    ) -> Result<Version, VersionsError> {
+        let (tree, target, own) = (self.place.tree(), self.place.target(), self.place.side(side));
+        let io = |source| VersionsError::Io { path: own.folder().to_path_buf(), source };
+        self.repository.add_tree(&tree, commit)?;
+        own.lend_cache(&target).map_err(io)?;
+        let built = recipe.run(side, &tree, &target);
+        own.take_back(&target).map_err(io)?;
+        built?;
+        if recipe.reads_sources {
+            self.repository.move_tree(&tree, &own.tree())?;
+        } else {
+            self.repository.remove_tree(&tree);
+            remove(&own.empty()).and_then(|()| std::fs::create_dir_all(own.empty())).map_err(io)?;
+        }
+        let workers = workers(side, recipe, self.repository.root(), &own)?;
+        Version::new(side, commit, self.repository.tree_of(commit)?, workers, own.run())
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        let sides = ["base", "head"].map(|side| self.place.side(side));
+        for tree in [self.place.tree()].into_iter().chain(sides.iter().map(SidePlace::tree)) {
+            self.repository.remove_tree(&tree);
+        }
+        for side in &sides {
+            // What stays behind is removed by the next build.
+            let _ = remove(&side.run());
+        }
+    }
 }

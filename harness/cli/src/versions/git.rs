@@ -1,9 +1,12 @@
 //! What is asked of git.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::VersionsError;
+
+/// The mode of a symbolic link in a tree.
+const LINK: &str = "120000";
 
 /// The repository that the current folder is in.
 #[derive(Clone, Debug)]
@@ -74,8 +77,36 @@ impl Repository {
         listed.lines().map(str::to_owned).collect()
     }
 
-    /// A file as a commit has it; `None` where it has none. The path is seen from the top folder.
-    pub fn file_at(&self, commit: &str, path: &str) -> Option<String> {
+    /// Identifies what a commit has: two commits with the same files have the same tree.
+    ///
+    /// # Errors
+    /// When git knows no such commit.
+    pub fn tree_of(&self, commit: &str) -> Result<String, VersionsError> {
+        self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
+    }
+
+    /// A file as a commit has it, over links that the commit has; `None` where it has none. The path is seen from the top
+    /// folder.
+    ///
+    /// # Errors
+    /// When a link leads out of the repository, or git cannot tell.
+    pub fn file_at(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
+        let Some(place) = self.resolve(commit, path)? else { return Ok(None) };
+        // Not trimmed: a baseline is compared to the byte.
+        Ok(self.content(commit, &place))
+    }
+
+    /// Names of files in a folder of a commit, over links that the commit has; none where there is no such folder.
+    ///
+    /// # Errors
+    /// When a link leads out of the repository, or git cannot tell.
+    pub fn files_at(&self, commit: &str, folder: &str) -> Result<Vec<String>, VersionsError> {
+        let Some(place) = self.resolve(commit, folder)? else { return Ok(Vec::new()) };
+        let listed = self.git(&["ls-tree", "--name-only", &format!("{commit}:{place}")]).unwrap_or_default();
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+
+    fn content(&self, commit: &str, path: &str) -> Option<String> {
         let out = Command::new("git")
             .arg("-C")
             .arg(&self.root)
@@ -84,32 +115,61 @@ impl Repository {
             .stderr(Stdio::null())
             .output()
             .ok()?;
-        // Not trimmed: a baseline is compared to the byte.
         out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
     }
 
-    /// Names of files in a folder of a commit.
-    pub fn files_at(&self, commit: &str, folder: &str) -> Vec<String> {
-        let listed = self.git(&["ls-tree", "--name-only", &format!("{commit}:{folder}")]).unwrap_or_default();
-        listed.lines().map(str::to_owned).collect()
+    /// Where a path leads in a commit. The links are those of the commit, and not what lies in the folder today.
+    fn resolve(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
+        /// As many as systems follow.
+        const MOST_LINKS: usize = 40;
+        let outside = || VersionsError::Link { path: path.to_owned(), commit: commit.to_owned() };
+        let parts = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
+        let mut rest = parts(path);
+        let mut place: Vec<String> = Vec::new();
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." if place.pop().is_some() => continue,
+                ".." => return Err(outside()),
+                _ => place.push(part),
+            }
+            let here = place.join("/");
+            let entry = self.git(&["--literal-pathspecs", "ls-tree", "--full-tree", commit, "--", &here])?;
+            match entry.split_ascii_whitespace().next() {
+                None => return Ok(None),
+                Some(mode) if mode == LINK => {
+                    links += 1;
+                    let target = self.content(commit, &here).ok_or_else(outside)?;
+                    if links > MOST_LINKS || Path::new(&target).is_absolute() || target.starts_with('/') {
+                        return Err(outside());
+                    }
+                    place.pop();
+                    rest.extend(parts(&target));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(Some(place.join("/")))
     }
 
-    /// A path as seen from the top folder, with `/`; `None` for what is outside.
+    /// A path as seen from the top folder, with `/`; `None` for what is outside. Links are taken for what they are called:
+    /// what they lead to here is not what they led to before.
     pub fn relative(&self, path: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
-        let absolute = std::env::current_dir().ok()?.join(path);
-        // What does not exist any more cannot be resolved, but the folder that it was in can.
-        let resolved = absolute.canonicalize().ok().or_else(|| {
-            let name = absolute.file_name()?;
-            Some(absolute.parent()?.canonicalize().ok()?.join(name))
-        })?;
-        let inside = resolved.strip_prefix(root).ok()?;
+        let mut absolute = PathBuf::new();
+        for part in std::env::current_dir().ok()?.join(path).components() {
+            match part {
+                Component::ParentDir => drop(absolute.pop()),
+                Component::CurDir => {}
+                other => absolute.push(other),
+            }
+        }
+        // The outermost folder that is the repository's, however it is reached.
+        let above: Vec<&Path> = absolute.ancestors().collect();
+        let top = above.iter().rev().find(|folder| folder.canonicalize().is_ok_and(|real| real == root))?;
+        let inside = absolute.strip_prefix(top).ok()?;
         Some(inside.to_string_lossy().replace('\\', "/"))
-    }
-
-    /// Whether two commits have the same files.
-    pub fn are_same(&self, one: &str, other: &str) -> bool {
-        self.git(&["diff", "--quiet", one, other]).is_ok()
     }
 
     /// Checks a commit out into a folder of its own.
@@ -119,7 +179,9 @@ impl Repository {
     pub(super) fn add_tree(&self, tree: &Path, commit: &str) -> Result<(), VersionsError> {
         self.remove_tree(tree);
         let tree = tree.to_string_lossy();
-        self.git(&["worktree", "add", "--force", "--detach", &tree, commit]).map(drop)
+        // Hooks may be files of the change.
+        let no_hooks = "core.hooksPath=/dev/null";
+        self.git(&["-c", no_hooks, "worktree", "add", "--force", "--detach", &tree, commit]).map(drop)
     }
 
     /// Moves a checked-out folder.

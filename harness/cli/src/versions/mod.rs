@@ -1,10 +1,14 @@
-//! Two versions of the code, built so that only the code differs: at one path, with one command, into one target folder.
+//! Two versions of the code, built so that only the code differs: at one path, with one command, and neither with anything
+//! of the other.
 
 mod build;
 mod git;
+mod place;
+mod side;
 
 pub use build::{BuildRecipe, Versions};
 pub use git::Repository;
+pub use side::Version;
 
 use std::path::PathBuf;
 
@@ -74,6 +78,62 @@ pub enum VersionsError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// A command names something of the working copy, which both versions would share.
+    #[error(
+        "the worker's `{word}` is {}, in the working copy, so that the base and the change would be the same; name it relative to the configuration, or build it into {{target}}",
+        path.display()
+    )]
+    Shared {
+        /// The word of the command.
+        word: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A version is not any more what was built.
+    #[error(
+        "the programs of {side} changed after they were built, in {}; what the change builds or runs must leave them alone",
+        path.display()
+    )]
+    Tampered {
+        /// Which version.
+        side: &'static str,
+        /// Where they are.
+        path: PathBuf,
+    },
+    /// A link of a commit leads out of the repository.
+    #[error(
+        "{path} is behind a link of {commit} that leads out of the repository; make it a file or folder of its own"
+    )]
+    Link {
+        /// The path.
+        path: String,
+        /// The commit.
+        commit: String,
+    },
+    /// Another gate of this repository is going on.
+    #[error(
+        "locked: another gate of {} is going on in {}; wait until it is done, or give this one a folder of its own by PERFHARNESS_CACHE",
+        root.display(),
+        place.display()
+    )]
+    InUse {
+        /// The repository.
+        root: PathBuf,
+        /// The folder that it builds in.
+        place: PathBuf,
+    },
+    /// There is no folder outside of the repository.
+    #[error(
+        "both versions are built outside of {}, and {} is inside; set PERFHARNESS_CACHE to a folder elsewhere",
+        root.display(),
+        cache.display()
+    )]
+    NoPlace {
+        /// The repository.
+        root: PathBuf,
+        /// The folder for files that outlive a run.
+        cache: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -89,7 +149,13 @@ impl VersionsError {
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::NoRepository { .. } | Self::NoCommit { .. } | Self::NoMergeBase { .. } | Self::NoWorker
+            Self::NoRepository { .. }
+                | Self::NoCommit { .. }
+                | Self::NoMergeBase { .. }
+                | Self::NoWorker
+                | Self::Shared { .. }
+                | Self::Link { .. }
+                | Self::NoPlace { .. }
         )
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn workers(planted: f64) -> anyhow::Result<Vec<WorkerCommand>> {
         name: name.into(),
         command: vec![program.clone(), "worker".into()],
         env: BTreeMap::from([(VARIABLE.to_owned(), format!("time={factor:.3}"))]),
+        folder: None,
     };
     Ok(vec![worker("base", 1.0), worker("head", planted)])
 }

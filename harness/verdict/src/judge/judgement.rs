@@ -17,6 +17,8 @@ pub enum Verdict {
     Inconclusive,
     /// There is nothing to compare with.
     NoBaseline,
+    /// It is measured or judged in another way than what it is held against.
+    Redefined,
     /// The benchmark has no figure because it failed, or is gone.
     Failed,
 }
@@ -30,6 +32,7 @@ impl Verdict {
             Self::Unchanged => "unchanged",
             Self::Inconclusive => "inconclusive",
             Self::NoBaseline => "no-baseline",
+            Self::Redefined => "redefined",
             Self::Failed => "failed",
         }
     }
@@ -99,7 +102,12 @@ pub enum Reason {
         /// The definition now.
         to: u32,
     },
-    /// The program is byte for byte that of the baseline, so that nothing can differ.
+    /// The change measures or judges it in another way, so that it decides itself what is found.
+    Changed {
+        /// What differs, each in words.
+        what: Vec<String>,
+    },
+    /// Everything that is loaded is byte for byte that of the baseline, so that nothing can differ.
     Identical,
 }
 
@@ -164,9 +172,20 @@ impl Judgement {
         Self::new(Verdict::Unchanged, Reason::Identical, Evidence::Identical { digest: digest.into() })
     }
 
-    /// The judgement of something that is defined in another way than before: there is no baseline for it yet.
+    /// The judgement of something that a change defines in another version than before.
     pub fn redefined(from: u32, to: u32) -> Self {
+        Self::new(Verdict::Redefined, Reason::Redefined { from, to }, Evidence::None)
+    }
+
+    /// The judgement of something that was defined in another version when figures of it were accepted, and that the
+    /// change leaves as it is: there is no baseline for it yet.
+    pub fn outdated(from: u32, to: u32) -> Self {
         Self::new(Verdict::NoBaseline, Reason::Redefined { from, to }, Evidence::None)
+    }
+
+    /// The judgement of something that a change measures or judges in another way than its base.
+    pub fn changed(what: Vec<String>) -> Self {
+        Self::new(Verdict::Redefined, Reason::Changed { what }, Evidence::None)
     }
 
     /// The judgement of something that ended in another way than expected.
@@ -224,6 +243,7 @@ impl Judgement {
         match self.verdict {
             Verdict::Failed => GateOutcome::Failed,
             Verdict::Regressed => GateOutcome::Regressed,
+            Verdict::Redefined => GateOutcome::Redefined,
             // With `NotWorse` it is open how good it is, but not that it is good enough.
             Verdict::Inconclusive if self.reason != Reason::NotWorse => GateOutcome::Undecided,
             Verdict::Inconclusive | Verdict::Improved | Verdict::Unchanged | Verdict::NoBaseline => {
@@ -249,6 +269,7 @@ mod tests {
     #[case::unchanged(Verdict::Unchanged, GateOutcome::Ok, GateOutcome::Ok)]
     #[case::inconclusive(Verdict::Inconclusive, GateOutcome::Undecided, GateOutcome::Ok)]
     #[case::no_baseline(Verdict::NoBaseline, GateOutcome::Ok, GateOutcome::Ok)]
+    #[case::redefined(Verdict::Redefined, GateOutcome::Redefined, GateOutcome::Ok)]
     #[case::failed(Verdict::Failed, GateOutcome::Failed, GateOutcome::Failed)]
     fn an_advisory_judgement_fails_no_gate_unless_the_benchmark_failed(
         #[case] verdict: Verdict,
@@ -280,11 +301,12 @@ mod tests {
             Verdict::Unchanged,
             Verdict::Inconclusive,
             Verdict::NoBaseline,
+            Verdict::Redefined,
             Verdict::Failed,
         ];
         assert_eq!(
             serde_json::to_string(&all).unwrap(),
-            r#"["regressed","improved","unchanged","inconclusive","no-baseline","failed"]"#
+            r#"["regressed","improved","unchanged","inconclusive","no-baseline","redefined","failed"]"#
         );
         assert_eq!(
             serde_json::to_string(&all.map(Verdict::name)).unwrap(),

@@ -13,6 +13,8 @@ pub enum GateOutcome {
     Undecided,
     /// No row that can fail the gate was compared, so that nothing was shown.
     NothingCompared,
+    /// The change measures or judges something in another way than what it is held against.
+    Redefined,
     /// A row regressed.
     Regressed,
     /// A benchmark failed or is gone.
@@ -42,7 +44,7 @@ impl GateOutcome {
             Self::HarnessFailed => 1,
             Self::Usage => 2,
             Self::Regressed => 3,
-            Self::Undecided | Self::NothingCompared => 4,
+            Self::Undecided | Self::NothingCompared | Self::Redefined => 4,
             Self::Failed => 5,
         }
     }
@@ -75,9 +77,10 @@ mod tests {
             GateOutcome::Usage,
             GateOutcome::NothingCompared,
             GateOutcome::Failed,
+            GateOutcome::Redefined,
         ];
         all.sort_unstable_by(|a, b| b.cmp(a));
-        assert_eq!(all.map(GateOutcome::exit_code), [2, 1, 5, 3, 4, 4, 0]);
+        assert_eq!(all.map(GateOutcome::exit_code), [2, 1, 5, 3, 4, 4, 4, 0]);
     }
 
     #[rstest]
@@ -100,6 +103,14 @@ mod tests {
     )]
     #[case::regressed_before_open(
         vec![compared(Verdict::Inconclusive), compared(Verdict::Regressed)],
+        GateOutcome::Regressed
+    )]
+    #[case::redefined_before_open(
+        vec![compared(Verdict::Inconclusive), absent(Verdict::Redefined)],
+        GateOutcome::Redefined
+    )]
+    #[case::regressed_before_redefined(
+        vec![compared(Verdict::Regressed), absent(Verdict::Redefined)],
         GateOutcome::Regressed
     )]
     #[case::failed_before_regressed(

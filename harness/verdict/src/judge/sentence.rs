@@ -143,6 +143,9 @@ fn because(judgement: &Judgement) -> String {
         Reason::NoSamples => "the baseline has it, and there is no sample of it".into(),
         Reason::Failed { why } => format!("failed: {why}"),
         Reason::New => "new: the baseline does not have it yet".into(),
+        Reason::Changed { what } => {
+            format!("this change measures or judges it in another way: {}", what.join("; "))
+        }
         Reason::Redefined { from, to } => {
             format!(
                 "defined anew (version {to}, the baseline has {from}), so that there is nothing to compare with"

@@ -12,30 +12,32 @@ use crate::args::GateOpts;
 use crate::baseline::accept::identity;
 use crate::baseline::nearest::of_machine;
 use crate::baseline::{Baseline, file};
-use crate::compare::GatePolicy;
+use crate::compare::{Acknowledgement, GatePolicy};
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
 use crate::measure::WorkerCommand;
-use crate::plan::{CasePlan, Catalog, Design, Selection, pairs};
-use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState};
+use crate::plan::{CasePlan, Catalog, Design, Redefinition, Selection, pairs};
+use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState, VersionRecord, VersionsRecord};
 use crate::request::RunRequest;
-use crate::versions::{BuildRecipe, Repository, Versions};
+use crate::versions::{BuildRecipe, Repository, Version, Versions};
 
 /// Both sides, ready to be measured.
 struct Sides {
     base: Vec<WorkerCommand>,
     head: Vec<WorkerCommand>,
     source: SourceState,
-    /// Whether equal digests mean equal programs.
-    is_built: bool,
-    /// Keeps what was built until it was measured.
-    _versions: Option<Versions>,
+    /// What was built, which lasts until it was measured.
+    versions: Option<Versions>,
+    /// Whether all that both load is known to be the same.
+    identical: bool,
 }
 
 /// What a change is judged by: what was there before it.
 struct Rules {
     policy: GatePolicy,
     baseline: Option<Baseline>,
+    /// What the change says otherwise, and has a row for.
+    redefined: Vec<Redefinition>,
     remarks: Vec<String>,
 }
 
@@ -49,35 +51,71 @@ pub(super) fn gate(
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
     let place = Place::at(&path, opts.resume)?;
-    let mut request = request(&patterns(&opts.what), &opts.measure, config, Effort::Standard)?;
-    let machine = machine(&request.device, config, terminal);
-    let (sides, rules) = match &opts.base {
-        Some(reference) => from_commit(reference, opts, config, config_path, &machine, terminal)?,
-        None => from_worker(opts, config, &request, &machine)?,
+    let commits = opts.base.as_deref().map(Commits::of).transpose()?;
+    let here = Config::find(config_path);
+    let before = match &commits {
+        Some(commits) => config_at(&commits.repository, &commits.base, config_path, here.as_deref())?,
+        None => None,
     };
+    // Conditions, commands and policy are those of the base: a change would choose what is measured of it.
+    let used = before.as_ref().filter(|_| !opts.trust_head).unwrap_or(config);
+    let mut request = request(&patterns(&opts.what), &opts.measure, used, Effort::Standard)?;
+    let machine = machine(&request.device, used, terminal);
+    let mut rules = match &commits {
+        Some(commits) => rules_of(commits, used, before.is_some(), config, &here, opts, &machine)?,
+        None => Rules {
+            policy: config.gate.clone(),
+            baseline: of_machine(&file::read_all(&opts.folder.baselines)?, &machine).cloned(),
+            redefined: Vec::new(),
+            remarks: Vec::new(),
+        },
+    };
+    let sides = match commits {
+        Some(commits) => from_commits(commits, used, terminal)?,
+        None => from_worker(opts, &request)?,
+    };
+    if let Some(Versions { base, head, .. }) = &sides.versions
+        && base.tree == head.tree
+        && base.digest != head.digest
+    {
+        rules.remarks.push(
+            "the base and the change have the same files, and their builds differ: something else than the files goes into the programs".into(),
+        );
+    }
     if opts.measure.conditions.effort.is_none() {
         // Like all of the policy, from the base.
         request.effort = rules.policy.effort.unwrap_or(Effort::Standard);
     }
-    let identical = sides.is_built && are_same(&sides.base, &sides.head);
     request.workers.clone_from(&sides.head);
     place.insist_on(&request)?;
-    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
-    let head = asked.selection()?;
+    let mut asked = Asked::of(request, &opts.measure.conditions, used, terminal)?;
     let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
+    rules.redefined.extend(asked.define_by(&base_catalog));
+    let head = asked.selection()?;
     let delta = rules.policy.time_default().delta();
-    let cases =
-        if identical { Vec::new() } else { pairs(&asked.catalog, &head, &base, sides.head.len(), delta) };
+    let cases = if sides.identical {
+        Vec::new()
+    } else {
+        pairs(&asked.catalog, &head, &base, sides.head.len(), delta)
+    };
     let mut plan = asked.plan(Selection { cases });
     if let RunRequest { effort, time_budget, launches: None, .. } = asked.request {
         let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
         plan.budget = time_budget.unwrap_or_else(|| Design::budget(effort, paired as u32));
     }
+    let record = |version: &Version| VersionRecord {
+        commit: version.commit.clone(),
+        tree: version.tree.clone(),
+        digest: version.digest.clone(),
+    };
+    let versions = sides.versions.as_ref();
     let base = BaseFacts {
         source: sides.source.clone(),
         selected: selected(&base_catalog, &base),
         catalog: base_catalog,
-        identical,
+        identical: sides.identical,
+        versions: versions.map(|v| VersionsRecord { base: record(&v.base), head: record(&v.head) }),
+        redefined: rules.redefined,
     };
     let command = if let Some(reference) = &opts.base {
         format!("perfharness gate --base {reference}")
@@ -91,8 +129,10 @@ pub(super) fn gate(
             opts.measure.conditions.worker.workers.iter().map(|worker| flag("worker", worker)).collect();
         format!("perfharness gate{base}{head}")
     };
-    let Rules { policy, baseline, remarks } = rules;
-    let judged = Judged { baseline, policy, remarks, command };
+    if opts.trust_head {
+        rules.policy.acknowledged.extend(Acknowledgement::of_redefinitions("--trust-head"));
+    }
+    let judged = Judged { baseline: rules.baseline, policy: rules.policy, remarks: rules.remarks, command };
     let subject = Subject {
         asked,
         plan,
@@ -103,24 +143,7 @@ pub(super) fn gate(
         telemetry: !opts.measure.no_telemetry,
     };
     let session = Session::begin(place, subject, terminal)?;
-    measure_and_judge(session, &judged, &path, opts, terminal)
-}
-
-/// Whether two sides are the same files, started in the same way.
-fn are_same(base: &[WorkerCommand], head: &[WorkerCommand]) -> bool {
-    let same = |(one, other): (&WorkerCommand, &WorkerCommand)| {
-        let digest = workers::digest(one);
-        digest.is_some()
-            && digest == workers::digest(other)
-            && one.env == other.env
-            && other_words(one) == other_words(other)
-    };
-    base.len() == head.len() && base.iter().zip(head).all(same)
-}
-
-/// The words of a command that name no file.
-fn other_words(command: &WorkerCommand) -> Vec<&String> {
-    command.command.iter().filter(|word| !Path::new(word).is_file()).collect()
+    measure_and_judge(session, &judged, sides.versions.as_ref(), &path, opts, terminal)
 }
 
 /// What the base has of what was asked for.
@@ -139,81 +162,88 @@ pub(in crate::commands) fn selected(catalog: &Catalog, selection: &Selection) ->
         .collect()
 }
 
-/// Two workers that are there already.
-fn from_worker(
-    opts: &GateOpts,
-    config: &Config,
-    request: &RunRequest,
-    machine: &Machine,
-) -> Result<(Sides, Rules), CommandError> {
+/// Two workers that are there already. Nobody knows what they load beside the files of their commands.
+fn from_worker(opts: &GateOpts, request: &RunRequest) -> Result<Sides, CommandError> {
     let base = workers::from_flag(opts.base_worker.as_deref().unwrap_or_default())?;
     let absent = "given by --base-worker".to_owned();
-    let sides = Sides {
+    Ok(Sides {
         base: vec![base],
         head: request.workers.clone(),
         source: SourceState::Absent { absent },
-        is_built: true,
-        _versions: None,
-    };
-    let all = file::read_all(&opts.folder.baselines)?;
-    let baseline = of_machine(&all, machine).cloned();
-    Ok((sides, Rules { policy: config.gate.clone(), baseline, remarks: Vec::new() }))
+        versions: None,
+        identical: false,
+    })
 }
 
-/// Both versions, built from commits. Policy and accepted figures come from the base, so that a change cannot excuse
-/// itself.
-fn from_commit(
-    reference: &str,
-    opts: &GateOpts,
+/// What is built, and where.
+struct Commits {
+    repository: Repository,
+    base: String,
+    head: String,
+}
+
+impl Commits {
+    fn of(reference: &str) -> Result<Self, CommandError> {
+        let repository = Repository::find()?;
+        let base = repository.merge_base(reference)?;
+        let head = repository.tracked_state()?;
+        Ok(Self { repository, base, head })
+    }
+}
+
+/// Policy and accepted figures of the base, so that a change cannot excuse itself, and what the change says otherwise.
+fn rules_of(
+    commits: &Commits,
+    used: &Config,
+    base_has_one: bool,
     config: &Config,
-    config_path: Option<&Path>,
+    here: &Option<PathBuf>,
+    opts: &GateOpts,
     machine: &Machine,
-    terminal: &Terminal,
-) -> Result<(Sides, Rules), CommandError> {
-    let repository = Repository::find()?;
-    let base_commit = repository.merge_base(reference)?;
-    let head_commit = repository.tracked_state()?;
-    let mut remarks = Vec::new();
-    warn_of_untracked(&repository, terminal);
-    let here = Config::find(config_path).unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-    let base_config = config_at(&repository, &base_commit, &here)?;
-    let used = match (&base_config, opts.trust_head) {
-        (Some(base), false) => {
-            if base.gate != config.gate {
-                remarks.push(format!(
-                    "this change edits [gate] in {}; it is judged by what was there before",
-                    here.display()
-                ));
-            }
-            base
+) -> Result<Rules, CommandError> {
+    let repository = &commits.repository;
+    let here = here.clone().unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
+    let (mut remarks, mut redefined) = (Vec::new(), Vec::new());
+    let changes = used.differences(config, &|folder| repository.relative(folder));
+    if opts.trust_head {
+        remarks.push("policy and accepted figures are those of the change, by --trust-head".into());
+    } else if !base_has_one {
+        remarks.push(format!("the base has no {}; the one here is used", here.display()));
+    } else {
+        if used.gate.without_commands() != config.gate.without_commands() {
+            remarks.push(format!(
+                "this change edits [gate] in {}; it is judged by what was there before",
+                here.display()
+            ));
         }
-        (None, false) => {
-            remarks.push(format!("the base has no {}; the one here is used", here.display()));
-            config
+        if !changes.is_empty() {
+            let subject = here.file_name().map(|name| name.to_string_lossy().into_owned());
+            redefined.push(Redefinition { subject: subject.unwrap_or_default(), changes });
         }
-        (_, true) => {
-            remarks.push("policy and accepted figures are those of the change, by --trust-head".into());
-            config
-        }
-    };
+    }
     let baseline = if opts.trust_head {
         of_machine(&file::read_all(&opts.folder.baselines)?, machine).cloned()
     } else {
-        let before = baselines_at(&repository, &base_commit, &opts.folder.baselines)?;
+        let before = baselines_at(repository, &commits.base, &opts.folder.baselines)?;
         remarks.extend(baseline_changes(&before, &file::read_all(&opts.folder.baselines)?));
         of_machine(&before, machine).cloned()
     };
-    let recipe = BuildRecipe::of(used, &repository);
-    let versions =
-        Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
-    let sides = Sides {
-        base: versions.base.clone(),
-        head: versions.head.clone(),
-        source: SourceState::Git { commit: base_commit, branch: None, dirty: false },
-        is_built: versions.is_built,
-        _versions: Some(versions),
-    };
-    Ok((sides, Rules { policy: used.gate.clone(), baseline, remarks }))
+    Ok(Rules { policy: used.gate.clone(), baseline, redefined, remarks })
+}
+
+/// Both versions, built from commits by the same commands.
+fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<Sides, CommandError> {
+    let Commits { repository, base, head } = commits;
+    warn_of_untracked(&repository, terminal);
+    let recipe = BuildRecipe::of(used, &repository)?;
+    let versions = Versions::build(repository, &base, &head, &recipe, &|text| terminal.hint(text))?;
+    Ok(Sides {
+        base: versions.base.workers.clone(),
+        head: versions.head.workers.clone(),
+        source: SourceState::Git { commit: base, branch: None, dirty: false },
+        identical: versions.are_identical(&recipe),
+        versions: Some(versions),
+    })
 }
 
 /// A file that git does not know is in no build of a commit.
@@ -229,10 +259,27 @@ pub(in crate::commands) fn warn_of_untracked(repository: &Repository, terminal: 
     }
 }
 
-fn config_at(repository: &Repository, commit: &str, here: &Path) -> Result<Option<Config>, CommandError> {
-    let Some(inside) = repository.relative(here) else { return Ok(None) };
-    let Some(text) = repository.file_at(commit, &inside) else { return Ok(None) };
-    Ok(Some(Config::parse(here, &text)?))
+/// The configuration that holds in a commit: that of the name which the user gave, or the nearest to the current folder. Not
+/// the one that is found here: a change may have moved it, or put another one nearer.
+fn config_at(
+    repository: &Repository,
+    commit: &str,
+    named: Option<&Path>,
+    here: Option<&Path>,
+) -> Result<Option<Config>, CommandError> {
+    let candidates: Vec<PathBuf> = match (named, std::env::current_dir()) {
+        (Some(path), _) => vec![path.to_path_buf()],
+        (None, Ok(folder)) => folder.ancestors().map(|above| above.join(CONFIG_FILE)).collect(),
+        (None, Err(_)) => here.into_iter().map(Path::to_path_buf).collect(),
+    };
+    for path in candidates {
+        // Above the repository no commit has anything.
+        let Some(inside) = repository.relative(&path) else { break };
+        if let Some(text) = repository.file_at(commit, &inside)? {
+            return Ok(Some(Config::parse(&path, &text)?));
+        }
+    }
+    Ok(None)
 }
 
 /// The accepted figures as a commit has them.
@@ -242,11 +289,11 @@ pub(in crate::commands) fn baselines_at(
     folder: &Path,
 ) -> Result<Vec<Baseline>, CommandError> {
     let Some(inside) = repository.relative(folder) else { return Ok(Vec::new()) };
-    let names = repository.files_at(commit, &inside);
+    let names = repository.files_at(commit, &inside)?;
     let mut found = Vec::new();
     for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|ext| ext == "json")) {
         let path = format!("{inside}/{name}");
-        if let Some(text) = repository.file_at(commit, &path) {
+        if let Some(text) = repository.file_at(commit, &path)? {
             found.push(file::parse(Path::new(&path), text.as_bytes())?);
         }
     }

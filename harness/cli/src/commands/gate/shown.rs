@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use perfharness_platform::env;
-use perfharness_verdict::judge::GateOutcome;
+use perfharness_verdict::judge::{GateOutcome, Judgement};
 
 use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
@@ -100,34 +100,56 @@ pub(in crate::commands) fn finish(
             terminal.warn(&format!("cannot write the summary of the job to {summary}: {error}"));
         }
     }
-    Ok(exit_code(report.outcome, &opts.fail_on))
+    let judgements: Vec<&Judgement> = report.rows.iter().map(|row| &row.judgement).collect();
+    Ok(exit_code(&judgements, &opts.fail_on))
 }
 
-/// What the user does not want to fail for ends well. Nothing compared is never good.
-fn exit_code(outcome: GateOutcome, fail_on: &[FailOn]) -> u8 {
-    let kind = match outcome {
-        GateOutcome::Regressed => FailOn::Regressed,
-        GateOutcome::Failed => FailOn::Failed,
-        GateOutcome::Undecided => FailOn::Undecided,
-        GateOutcome::Ok | GateOutcome::NothingCompared | GateOutcome::HarnessFailed | GateOutcome::Usage => {
-            return outcome.exit_code();
-        }
+/// What the user does not want to fail for ends well. Nothing compared is never good, nor is a change of how something is
+/// measured, which could hide all the rest.
+fn exit_code(judgements: &[&Judgement], fail_on: &[FailOn]) -> u8 {
+    let counts = |outcome: &GateOutcome| match outcome {
+        GateOutcome::Regressed => fail_on.contains(&FailOn::Regressed),
+        GateOutcome::Failed => fail_on.contains(&FailOn::Failed),
+        GateOutcome::Undecided => fail_on.contains(&FailOn::Undecided),
+        GateOutcome::Ok
+        | GateOutcome::Redefined
+        | GateOutcome::NothingCompared
+        | GateOutcome::HarnessFailed
+        | GateOutcome::Usage => true,
     };
-    if fail_on.contains(&kind) { outcome.exit_code() } else { GateOutcome::Ok.exit_code() }
+    let whole = GateOutcome::of(judgements.iter().copied());
+    let nothing = (whole == GateOutcome::NothingCompared).then_some(whole);
+    let rows = judgements.iter().map(|judgement| judgement.outcome()).filter(counts);
+    rows.chain(nothing).max().unwrap_or(GateOutcome::Ok).exit_code()
 }
 
 #[cfg(test)]
 mod tests {
+    use perfharness_verdict::judge::{Direction, SizePolicy, judge_size};
+
     use super::*;
 
+    fn grown(by: f64) -> Judgement {
+        judge_size(1.0, 1.0 + by, SizePolicy::COUNTS, Direction::Lower).unwrap()
+    }
+
     #[test]
-    fn what_does_not_fail_is_up_to_the_user_except_for_nothing() {
+    fn what_does_not_fail_is_up_to_the_user_except_for_nothing_and_another_measure() {
         let all = [FailOn::Regressed, FailOn::Failed, FailOn::Undecided];
-        assert_eq!(exit_code(GateOutcome::Regressed, &all), 3);
-        assert_eq!(exit_code(GateOutcome::Undecided, &all), 4);
-        assert_eq!(exit_code(GateOutcome::Failed, &all), 5);
-        assert_eq!(exit_code(GateOutcome::Undecided, &all[..2]), 0);
-        assert_eq!(exit_code(GateOutcome::NothingCompared, &[]), 4);
-        assert_eq!(exit_code(GateOutcome::Ok, &all), 0);
+        let (same, worse) = (grown(0.0), grown(100.0));
+        let open = Judgement::skipped("too late");
+        let (failed, changed) = (Judgement::failed("crashed"), Judgement::changed(vec!["its role".into()]));
+        let code = |rows: &[&Judgement], fail_on: &[FailOn]| exit_code(rows, fail_on);
+        assert_eq!(code(&[&same, &worse, &open], &all), 3);
+        assert_eq!(code(&[&same, &open], &all), 4);
+        assert_eq!(code(&[&same, &failed, &worse, &changed], &all), 5);
+        assert_eq!(code(&[&same, &open], &all[..2]), 0);
+        // What is excused does not excuse what is behind it.
+        assert_eq!(code(&[&same, &open, &worse], &all[2..]), 4);
+        assert_eq!(code(&[&same, &worse, &failed], &all[..1]), 3);
+        assert_eq!(code(&[&open], &[]), 4);
+        assert_eq!(code(&[], &[]), 4);
+        assert_eq!(code(&[&same, &changed], &[]), 4);
+        assert_eq!(code(&[&same], &all), 0);
     }
 }

@@ -4,7 +4,7 @@ use perfharness_contract::BenchmarkId;
 use perfharness_verdict::judge::{Advisory, Evidence, Verdict};
 
 use super::Terms;
-use crate::compare::policy::direction;
+use crate::compare::policy::{Acknowledgement, direction};
 use crate::compare::report::Row;
 
 /// Takes out of the decision what somebody accepted.
@@ -12,6 +12,11 @@ pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec
     for acknowledged in &terms.policy.acknowledged {
         let mut is_used = false;
         let mut expired = None;
+        let is_redefined = |row: &&mut Row| row.judgement.verdict == Verdict::Redefined;
+        for row in rows.iter_mut().filter(is_redefined).filter(|row| acknowledged.is_of(&row.benchmark)) {
+            is_used = true;
+            note(row, acknowledged);
+        }
         for row in rows.iter_mut().filter(|row| row.judgement.verdict == Verdict::Regressed) {
             let Ok(id) = row.benchmark.parse::<BenchmarkId>() else { continue };
             if !row.metric.as_ref().is_some_and(|metric| acknowledged.is_about(&id, metric)) {
@@ -32,11 +37,7 @@ pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec
             };
             is_used = true;
             if acknowledged.covers(figure, ratio, direction) {
-                let reason = acknowledged.reason.clone();
-                let judgement = row.judgement.clone().advise(Advisory::Acknowledged { reason });
-                row.sentence.push_str("; acknowledged: ");
-                row.sentence.push_str(&acknowledged.reason);
-                row.judgement = judgement;
+                note(row, acknowledged);
             } else {
                 row.sentence.push_str("; beyond what was acknowledged");
             }
@@ -48,4 +49,11 @@ pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec
             None => {}
         }
     }
+}
+
+fn note(row: &mut Row, acknowledged: &Acknowledgement) {
+    let reason = acknowledged.reason.clone();
+    row.sentence.push_str("; acknowledged: ");
+    row.sentence.push_str(&reason);
+    row.judgement = row.judgement.clone().advise(Advisory::Acknowledged { reason });
 }

@@ -1,25 +1,41 @@
 //! Two builds that were measured in the same rounds.
 
-use perfharness_contract::{Direction, MetricDef, MetricKind, OutcomeKind, standard};
+use perfharness_contract::{BenchmarkId, Direction, MetricDef, MetricKind, OutcomeKind, standard};
 use perfharness_verdict::judge::{
-    Account, Ended, ExactFigure, Expected, Judgement, PairedRun, account, judge_exact, judge_paired,
-    judge_size,
+    Account, Ended, ExactFigure, Expected, Judgement, PairedRun, Presence, account, judge_exact,
+    judge_paired, judge_size,
 };
 
-use super::{Judging, how_it_ended, is_case_of, nearest, range_of};
+use super::{Judging, Spread, how_it_ended, is_case_of, judge_varied, nearest, range_of};
 use crate::compare::policy::direction;
 use crate::compare::report::{Against, Row};
 use crate::measure::CaseEnd;
-use crate::record::{BenchmarkRecord, CaseRecord, ComparisonRecord, MetricRecord, SelectedRecord};
+use crate::plan::Redefinition;
+use crate::record::{
+    BaseRecord, BenchmarkRecord, CaseRecord, ComparisonRecord, MetricRecord, SelectedRecord,
+};
 
 impl Judging<'_> {
     pub(super) fn against_base(&self) -> Vec<Row> {
         let Some(base) = &self.record.base else { return Vec::new() };
         let against = Against::Base;
+        let mut rows = Vec::new();
+        // What they would have had to be compared with is not even known.
+        for worker in base.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
+            let reason = worker.outcome.reason.as_deref().unwrap_or_default();
+            let why = format!("it gave no workloads: {}: {reason}", worker.outcome.kind.as_str());
+            let name = format!("worker {} of the base", worker.name);
+            rows.push(self.row(&name, None, against, Judgement::skipped(why)));
+        }
+        for Redefinition { subject, changes } in &base.redefined {
+            rows.push(self.row(subject, None, against, Judgement::changed(changes.clone())));
+        }
         if base.identical {
+            let built = base.versions.iter().map(|versions| versions.head.digest.0.clone());
             let digests = base.workers.iter().filter_map(|worker| worker.digest.clone());
-            let judgement = Judgement::identical(digests.collect::<Vec<_>>().join(" "));
-            return vec![self.row("every benchmark", None, against, judgement)];
+            let judgement = Judgement::identical(built.chain(digests).collect::<Vec<_>>().join(" "));
+            rows.push(self.row("every benchmark", None, against, judgement));
+            return rows;
         }
         let expected = base.selected.iter().map(|selected| Expected {
             id: selected.id.to_string(),
@@ -28,11 +44,18 @@ impl Judging<'_> {
         let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
             Ok(accounts) => accounts,
             Err(error) => {
-                return vec![self.row("the record", None, against, Judgement::unusable(error.to_string()))];
+                rows.push(self.row("the record", None, against, Judgement::unusable(error.to_string())));
+                return rows;
             }
         };
-        let mut rows = Vec::new();
         for Account { id, presence } in accounts {
+            if let Presence::Skipped { why } = &presence
+                && self.is_left_out(base, &id)
+            {
+                let judgement = Judgement::failed(format!("this change leaves it out: {why}"));
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
             if let Some(judgement) = presence.judgement() {
                 rows.push(self.row(&id, None, against, judgement));
                 continue;
@@ -45,14 +68,16 @@ impl Judging<'_> {
                 continue;
             }
             match base.benchmarks.iter().find(|b| b.id == head.id) {
-                Some(before) if before.outcome.kind == OutcomeKind::Ok => {
+                Some(before)
+                    if before.outcome.kind == OutcomeKind::Ok && head.outcome.kind == OutcomeKind::Ok =>
+                {
                     rows.extend(self.metrics_against_base(before, head));
                 }
                 // Both end as expected, and leave no figure.
                 Some(before) if before.outcome.kind == head.outcome.kind => {}
                 Some(before) => {
                     let why = format!("the base ended as {}", how_it_ended(before));
-                    rows.push(self.row(&id, None, against, Judgement::no_baseline(why)));
+                    rows.push(self.row(&id, None, against, Judgement::skipped(why)));
                 }
                 None => {
                     let judgement = Judgement::skipped("the base was not measured");
@@ -61,6 +86,19 @@ impl Judging<'_> {
             }
         }
         rows
+    }
+
+    /// Whether the change itself skips what the base measures: neither was it cut off, nor does the base skip it, too.
+    fn is_left_out(&self, base: &BaseRecord, id: &str) -> bool {
+        let head = self.benchmark(id).is_some_and(|head| head.outcome.kind == OutcomeKind::Skipped);
+        let before = base.benchmarks.iter().find(|before| before.id.to_string() == id);
+        head && before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
+    }
+
+    /// Whether the base has a benchmark by the same definition.
+    pub(super) fn is_as_in_base(&self, id: &BenchmarkId, definition: u32) -> bool {
+        let selected = self.record.base.iter().flat_map(|base| &base.selected);
+        selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
     }
 
     fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<Row> {
@@ -76,7 +114,10 @@ impl Judging<'_> {
         }
         for definition in definitions {
             let metric = definition.id.as_str();
-            let (Some(old), Some(new)) = (before.metrics.get(metric), head.metrics.get(metric)) else {
+            let Some(old) = before.metrics.get(metric) else { continue };
+            let Some(new) = head.metrics.get(metric) else {
+                let judgement = Judgement::skipped("it was not measured");
+                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
                 continue;
             };
             let is_time = definition.kind == MetricKind::Time;
@@ -116,12 +157,15 @@ impl Judging<'_> {
             // The sides of a round must agree in their work, or the candidate is a wrong result.
             MetricKind::Exact if definition.work => None,
             MetricKind::Exact => {
-                let of_driver = self.is_drivers_too(&head.id, definition);
-                let varied = old.demoted || new.demoted || of_driver;
-                let (before, now) = if varied { nearest() } else { (old_value, value) };
-                let before = ExactFigure { value: before, varied: old.demoted || of_driver };
-                let now = ExactFigure { value: now, varied: new.demoted };
-                judge_exact(before, now, self.terms.policy.exact(&subject), direction)
+                let policy = self.terms.policy.exact(&subject);
+                if self.is_drivers_too(&head.id, definition) {
+                    let (before, now) = nearest();
+                    let before = ExactFigure { value: before, varied: true };
+                    let now = ExactFigure { value: now, varied: new.demoted };
+                    judge_exact(before, now, policy, direction)
+                } else {
+                    judge_varied(definition, Spread::of(old, old_value), Spread::of(new, value), policy)
+                }
             }
             MetricKind::Size => {
                 let (before, now) = nearest();

@@ -7,7 +7,7 @@ use perfharness_verdict::judge::{
     Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
 };
 
-use super::{Judging, nearest, range_of};
+use super::{Judging, Spread, judge_varied, nearest, range_of};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
 use crate::compare::policy::direction;
@@ -63,7 +63,12 @@ impl Judging<'_> {
             let Some(benchmark) = self.benchmark(&id) else { continue };
             let Some(entry) = baseline.entry(&benchmark.id) else { continue };
             if entry.definition != benchmark.definition {
-                let judgement = Judgement::redefined(entry.definition, benchmark.definition);
+                let (from, to) = (entry.definition, benchmark.definition);
+                let judgement = if self.is_as_in_base(&benchmark.id, to) {
+                    Judgement::outdated(from, to)
+                } else {
+                    Judgement::redefined(from, to)
+                };
                 rows.push(self.row(&id, None, against, judgement));
                 continue;
             }
@@ -140,7 +145,14 @@ impl Judging<'_> {
         definition: &MetricDef,
     ) -> Option<Judgement> {
         if !figures.is_of(definition) {
-            return Some(Judgement::redefined(figures.version, definition.version));
+            let (from, to) = (figures.version, definition.version);
+            // The base defines the metrics, where there is one.
+            let is_older = self.record.base.is_some();
+            return Some(if is_older {
+                Judgement::outdated(from, to)
+            } else {
+                Judgement::redefined(from, to)
+            });
         }
         let is_judged = figures.work || definition.direction != Direction::Neutral;
         let found = benchmark.metrics.get(definition.id.as_str());
@@ -164,15 +176,18 @@ impl Judging<'_> {
                 (!same).then(|| Judgement::failed(why))
             }
             MetricKind::Exact => {
-                let varied = figures.range.is_some() || self.is_drivers_too(&benchmark.id, definition);
-                let (accepted, value) = if varied || found.demoted {
-                    nearest(figures.extremes()?, range_of(found, value))
+                let policy = self.terms.policy.exact(&subject);
+                let of_driver = self.is_drivers_too(&benchmark.id, definition);
+                let varied = figures.range.is_some();
+                let now = Spread::of(found, value);
+                let accepted = Spread { range: figures.extremes()?, middle: figures.middle()?, varied };
+                if of_driver {
+                    let (accepted, value) = nearest(accepted.range, now.range);
+                    let accepted = ExactFigure { value: accepted, varied: true };
+                    judge_exact(accepted, ExactFigure { value, varied: now.varied }, policy, direction)
                 } else {
-                    (figures.middle()?, value)
-                };
-                let accepted = ExactFigure { value: accepted, varied };
-                let value = ExactFigure { value, varied: found.demoted };
-                judge_exact(accepted, value, self.terms.policy.exact(&subject), direction)
+                    judge_varied(definition, accepted, now, policy)
+                }
             }
             MetricKind::Size => {
                 let (accepted, value) = nearest(figures.extremes()?, range_of(found, value));

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::baseline::accept::{Terms as AcceptTerms, accept};
-use crate::measure::Outcome;
+use crate::measure::{Outcome, WorkerCommand};
+use crate::plan::Redefinition;
 use crate::record::{BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord};
 
 const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
@@ -248,8 +249,15 @@ fn without_anything_to_compare_a_gate_is_not_green() {
     other.workloads[0].version = 2;
     other.benchmarks.iter_mut().for_each(|benchmark| benchmark.definition = 2);
     let report = judged(&other);
-    assert_eq!(report.outcome, GateOutcome::NothingCompared, "{report:#?}");
+    assert_eq!(report.outcome, GateOutcome::Redefined, "{report:#?}");
     assert!(row(&report, "slow", "").sentence.contains("defined anew"));
+    // What the base defines so, too, is not for this change to mend.
+    let mut older = against_base(0.0);
+    older.workloads[0].version = 2;
+    older.benchmarks.iter_mut().for_each(|benchmark| benchmark.definition = 2);
+    older.base.as_mut().unwrap().selected.iter_mut().for_each(|selected| selected.definition = 2);
+    let report = judged(&older);
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
     let empty = Baseline { benchmarks: Vec::new(), ..baseline() };
     let report = judged_with(&record(), Some(&empty), &GatePolicy::default());
     assert_eq!(report.outcome, GateOutcome::NothingCompared);
@@ -368,6 +376,8 @@ fn against_base(theta: f64) -> RunRecord {
         source: record.source.clone(),
         workers: Vec::new(),
         identical: false,
+        versions: None,
+        redefined: Vec::new(),
         selected: selected.collect(),
         benchmarks: record.benchmarks.clone(),
         comparisons: VARIANTS.map(|id| serde_json::from_value(comparison(id, id, theta)).unwrap()).to_vec(),
@@ -467,14 +477,88 @@ fn what_only_one_build_has_is_listed() {
 }
 
 #[test]
-fn a_base_that_failed_is_no_baseline() {
+fn a_base_that_failed_leaves_open_what_it_was_to_be_compared_with() {
     let mut record = against_base(0.0);
     let base = record.base.as_mut().unwrap();
     base.benchmarks[2].outcome = Outcome::new(OutcomeKind::Crashed, "oops");
     base.comparisons.remove(2);
     let report = paired(&record);
-    assert_eq!(row(&report, "other", "").judgement.verdict, Verdict::NoBaseline);
-    assert_eq!(report.outcome, GateOutcome::Ok);
+    assert!(row(&report, "other", "").sentence.contains("the base ended as crashed"));
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+
+    let mut record = against_base(0.0);
+    let command = WorkerCommand { name: "second".into(), ..WorkerCommand::default() };
+    let crashed = Outcome::new(OutcomeKind::Crashed, "oops");
+    record.base.as_mut().unwrap().workers.push(WorkerRecord::new(&command, None, crashed));
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert!(report.rows[0].benchmark.contains("worker second of the base"), "{report:#?}");
+}
+
+#[test]
+fn what_the_change_leaves_out_failed_and_what_both_cannot_run_is_open() {
+    let skipped = Outcome::new(OutcomeKind::Skipped, "flaky");
+    let mut record = against_base(0.0);
+    record.benchmarks[1].outcome = skipped.clone();
+    assert_eq!(paired(&record).outcome, GateOutcome::Failed);
+    // Where the definition says so, the base is not measured, either.
+    let base = record.base.as_mut().unwrap();
+    let mut both = base.benchmarks.remove(1);
+    assert_eq!(paired(&record).outcome, GateOutcome::Failed);
+    both.outcome = skipped;
+    record.base.as_mut().unwrap().benchmarks.push(both);
+    assert_eq!(paired(&record).outcome, GateOutcome::Undecided);
+}
+
+#[test]
+fn another_definition_stays_open_until_it_is_acknowledged() {
+    let mut record = against_base(0.0);
+    let base = record.base.as_mut().unwrap();
+    base.redefined.push(Redefinition { subject: "w".into(), changes: vec!["the role of `other`".into()] });
+    base.selected[2].definition = 0;
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Redefined, "{report:#?}");
+    assert!(report.rows.iter().any(|row| row.benchmark == "w" && row.sentence.contains("role of `other`")));
+    let version = row(&report, "other", "");
+    assert_eq!(version.judgement.reason, Reason::Redefined { from: 0, to: 1 });
+    // Nor does it matter that nothing had to be measured.
+    record.base.as_mut().unwrap().identical = true;
+    assert_eq!(paired(&record).outcome, GateOutcome::Redefined);
+    record.base.as_mut().unwrap().identical = false;
+    let policy: GatePolicy = toml::from_str(
+        "[[acknowledged]]\nbenchmark = \"w\"\nmetric = \"definition\"\nreason = \"agreed\"\nsince = \"2026-01-01\"",
+    )
+    .unwrap();
+    let report = judged_with(&record, None, &policy);
+    assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    assert!(row(&report, "other", "").sentence.contains("acknowledged: agreed"));
+}
+
+#[rstest]
+#[case::one_launch_hides_nothing(&[2.0; 8], &[50.0, 50.0, 2.0, 50.0, 50.0, 50.0, 50.0, 50.0], GateOutcome::Regressed)]
+#[case::one_launch_is_open(&[2.0; 8], &[2.0, 2.0, 50.0, 2.0, 2.0, 2.0, 2.0, 2.0], GateOutcome::Undecided)]
+#[case::the_base_varied_too(&[2.0, 50.0, 2.0, 2.0], &[50.0, 2.0, 50.0, 50.0], GateOutcome::Undecided)]
+#[case::as_the_base_does(&[2.0, 3.0, 2.0, 3.0], &[3.0, 2.0, 2.0, 3.0], GateOutcome::Ok)]
+#[case::fewer(&[50.0; 4], &[2.0, 50.0, 2.0, 2.0], GateOutcome::Ok)]
+fn a_count_that_varies_is_not_as_before_because_one_launch_was(
+    #[case] before: &[f64],
+    #[case] now: &[f64],
+    #[case] outcome: GateOutcome,
+) {
+    let mut record = against_base(0.0);
+    let figure = |launches: &[f64]| {
+        let varies = launches.iter().any(|value| *value != launches[0]);
+        let kind = if varies { "size" } else { "exact" };
+        let figure: MetricRecord = serde_json::from_value(metric("count", kind, launches)).unwrap();
+        let mut sorted = launches.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted[launches.len() / 2].midpoint(sorted[(launches.len() - 1) / 2]);
+        MetricRecord { demoted: varies, value: Reading::Value(Number(middle)), ..figure }
+    };
+    record.benchmarks[1].metrics.insert("syncs".into(), figure(now));
+    record.base.as_mut().unwrap().benchmarks[1].metrics.insert("syncs".into(), figure(before));
+    let report = paired(&record);
+    assert_eq!(report.outcome, outcome, "{report:#?}");
 }
 
 #[test]

@@ -35,6 +35,7 @@ impl Kind {
             GateOutcome::Undecided => Self::Warning,
             // That nothing was compared must not look like a matter of noise.
             GateOutcome::NothingCompared
+            | GateOutcome::Redefined
             | GateOutcome::Regressed
             | GateOutcome::Failed
             | GateOutcome::HarnessFailed

@@ -35,9 +35,11 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
 fn whole(report: &GateReport) -> Option<TestCase> {
     match report.outcome {
         GateOutcome::NothingCompared | GateOutcome::HarnessFailed | GateOutcome::Usage => {}
-        GateOutcome::Ok | GateOutcome::Undecided | GateOutcome::Regressed | GateOutcome::Failed => {
-            return None;
-        }
+        GateOutcome::Ok
+        | GateOutcome::Undecided
+        | GateOutcome::Redefined
+        | GateOutcome::Regressed
+        | GateOutcome::Failed => return None,
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     let message = format!("{}: {}", words::outcome(report.outcome), words::held_against(report));
@@ -59,7 +61,9 @@ fn case(row: &Row) -> TestCase {
 fn status(row: &Row) -> TestCaseStatus {
     let mut status = match (row.judgement.outcome(), row.judgement.verdict) {
         (GateOutcome::Ok, Verdict::NoBaseline) => TestCaseStatus::skipped(),
-        (GateOutcome::Ok, Verdict::Regressed | Verdict::Inconclusive) if !row.judgement.gates() => {
+        (GateOutcome::Ok, Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive)
+            if !row.judgement.gates() =>
+        {
             TestCaseStatus::skipped()
         }
         (GateOutcome::Ok, _) => TestCaseStatus::success(),
@@ -69,6 +73,7 @@ fn status(row: &Row) -> TestCaseStatus {
         // Not that it is wrong, but that it could not be told.
         (
             GateOutcome::Undecided
+            | GateOutcome::Redefined
             | GateOutcome::NothingCompared
             | GateOutcome::HarnessFailed
             | GateOutcome::Usage,

@@ -65,7 +65,7 @@ pub(super) fn render(report: &GateReport) -> String {
 fn head(report: &GateReport) -> String {
     let sign = match report.outcome {
         GateOutcome::Ok => "✔",
-        GateOutcome::Undecided | GateOutcome::NothingCompared => "?",
+        GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => "?",
         GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => "✖",
     };
     format!(

@@ -223,12 +223,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("spin/s/explains", Some(&WALL), Base, crossing().advise(Advisory::Diagnosis)),
         row("spin/s/added", None, Baseline, judgement(NoBaseline, Reason::New, Evidence::None)),
         row("spin/s/added-too", None, Baseline, judgement(NoBaseline, Reason::New, Evidence::None)),
-        row(
-            "spin/s/redone",
-            None,
-            Base,
-            judgement(NoBaseline, Reason::Redefined { from: 1, to: 2 }, Evidence::None),
-        ),
+        row("spin/s/redone", None, Base, Judgement::redefined(1, 2)),
+        row("spin/s/dated", None, Baseline, Judgement::outdated(1, 2)),
+        row("spin", None, Base, Judgement::changed(vec!["its role".into(), "its kind".into()])),
         row(
             "spin/s/better",
             Some(&WALL),

@@ -42,7 +42,7 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
 fn headline(report: &GateReport, layout: Layout) -> String {
     let color = match report.outcome {
         GateOutcome::Ok => AnsiColor::Green,
-        GateOutcome::Undecided | GateOutcome::NothingCompared => AnsiColor::Yellow,
+        GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => AnsiColor::Yellow,
         GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => {
             AnsiColor::Red
         }
@@ -58,7 +58,7 @@ fn headline(report: &GateReport, layout: Layout) -> String {
 fn head(row: &Row) -> String {
     let style = match row.judgement.verdict {
         Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
-        Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
+        Verdict::Inconclusive | Verdict::Redefined => AnsiColor::Yellow.on_default(),
         Verdict::Improved => AnsiColor::Green.on_default(),
         Verdict::Failed | Verdict::Regressed | Verdict::NoBaseline | Verdict::Unchanged => Style::new(),
     };

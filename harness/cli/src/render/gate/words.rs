@@ -26,7 +26,7 @@ impl Weight {
     pub(super) fn of(row: &Row) -> Self {
         match row.judgement.verdict {
             _ if row.judgement.outcome() != GateOutcome::Ok => Self::Decides,
-            Verdict::Failed | Verdict::Regressed | Verdict::Improved => Self::Tells,
+            Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved => Self::Tells,
             Verdict::NoBaseline => Self::New,
             Verdict::Inconclusive => Self::Open,
             Verdict::Unchanged => Self::Unchanged,
@@ -45,6 +45,7 @@ pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
         GateOutcome::Ok => "no regression",
         GateOutcome::Undecided => "undecided",
         GateOutcome::NothingCompared => "nothing was compared",
+        GateOutcome::Redefined => "redefined",
         GateOutcome::Regressed => "regressed",
         GateOutcome::Failed => "failed",
         GateOutcome::HarnessFailed => "the harness itself failed",
@@ -55,22 +56,25 @@ pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
 /// A sign that tells verdicts apart without colour.
 pub(in crate::render) fn sign(row: &Row) -> &'static str {
     match row.judgement.verdict {
-        Verdict::Regressed | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
+        Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
         Verdict::Failed => "✖",
         Verdict::Regressed => "▲",
         Verdict::Inconclusive => "?",
         Verdict::Improved => "▼",
         Verdict::NoBaseline => "○",
+        Verdict::Redefined => "≠",
         Verdict::Unchanged => "=",
     }
 }
 
 /// How often each verdict was reached, worst first, without those that never were.
 pub(in crate::render) fn tally(tally: Tally) -> String {
-    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, advisory } = tally;
+    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
+        tally;
     let counts = [
         (failed, "failed"),
         (regressed, "regressed"),
+        (redefined, "redefined"),
         (inconclusive, "inconclusive"),
         (improved, "improved"),
         (no_baseline, "without a baseline"),

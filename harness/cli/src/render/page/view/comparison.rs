@@ -69,8 +69,8 @@ pub(super) fn badge(row: &Row) -> Badge {
     let tone = match (row.judgement.verdict, row.judgement.gates()) {
         (Verdict::Failed, _) | (Verdict::Regressed, true) => Tone::Bad,
         (Verdict::Improved, _) => Tone::Good,
-        (Verdict::Inconclusive, true) => Tone::Open,
-        (Verdict::Regressed | Verdict::Inconclusive, false)
+        (Verdict::Inconclusive | Verdict::Redefined, true) => Tone::Open,
+        (Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive, false)
         | (Verdict::Unchanged | Verdict::NoBaseline, _) => Tone::Plain,
     };
     Badge::new(words::sign(row), row.word(), tone)
@@ -81,7 +81,10 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
         gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, places)).collect();
     let worth_seeing = |row: &&Row| {
         row.judgement.outcome() != GateOutcome::Ok
-            || matches!(row.judgement.verdict, Verdict::Failed | Verdict::Regressed | Verdict::Improved)
+            || matches!(
+                row.judgement.verdict,
+                Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved
+            )
     };
     // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();

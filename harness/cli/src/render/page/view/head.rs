@@ -88,7 +88,7 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
     if let Some(gate) = material.gate {
         let badge = match gate.outcome {
             GateOutcome::Ok => Badge::new("✔", words::outcome(gate.outcome), Tone::Good),
-            GateOutcome::Undecided | GateOutcome::NothingCompared => {
+            GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => {
                 Badge::new("?", words::outcome(gate.outcome), Tone::Open)
             }
             GateOutcome::Regressed

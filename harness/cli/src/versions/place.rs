@@ -1,0 +1,304 @@
+//! Where both versions are built and measured: a folder that no version of the code has a say in.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use perfharness_contract::Digest;
+use perfharness_platform::cache_folder;
+
+use super::{Repository, VersionsError};
+
+/// What Cargo keeps for itself in the folder of a profile, and checks before it uses it again.
+const KEPT_BY_CARGO: [&str; 4] = [".fingerprint", "build", "deps", "incremental"];
+/// Files beside a program that only a compiler reads.
+const FOR_COMPILERS: [&str; 5] = ["d", "rlib", "rmeta", "pdb", "dwp"];
+/// Folders of profiles lie no deeper than this in a target folder: `TARGET/PROFILE`.
+const PROFILES_DEPTH: usize = 2;
+
+/// A folder for the two versions of one repository, and nobody else's for as long as this exists. It lies outside of the
+/// repository: build tools read configuration files of all folders above the one that they run in.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: PathBuf,
+    /// Never removed: two processes that wait for one file and for its successor would both hold a lock.
+    _lock: File,
+}
+
+impl Place {
+    /// Takes the place of a repository.
+    ///
+    /// # Errors
+    /// When another gate has it, or it cannot be made.
+    pub(super) fn take(repository: &Repository) -> Result<Self, VersionsError> {
+        let root = repository.root();
+        let key: String = Digest::of(root.to_string_lossy().as_bytes()).0.chars().take(16).collect();
+        let folders = [cache_folder(), std::env::temp_dir().join("perfharness")];
+        let outside = folders.iter().find(|folder| !is_within(folder, root));
+        let Some(outside) = outside else {
+            return Err(VersionsError::NoPlace { cache: cache_folder(), root: root.to_path_buf() });
+        };
+        let folder = outside.join("gate").join(key);
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source: io::Error| VersionsError::Io { path, source }
+        };
+        std::fs::create_dir_all(&folder).map_err(io(&folder))?;
+        // One name, however it is reached: it becomes a part of the programs.
+        let folder = folder.canonicalize().map_err(io(&folder))?;
+        let path = folder.join("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder, _lock: lock }),
+            Err(TryLockError::WouldBlock) => {
+                Err(VersionsError::InUse { root: root.to_path_buf(), place: folder })
+            }
+            // Without a lock two gates would measure each other's programs.
+            Err(TryLockError::Error(source)) => Err(VersionsError::Io { path, source }),
+        }
+    }
+
+    /// The sources, while they are built.
+    pub(super) fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// What is built, while it is.
+    pub(super) fn target(&self) -> PathBuf {
+        self.folder.join("target")
+    }
+
+    /// What one version keeps. The names are equally long, because the length of a path can move a process's stack.
+    pub(super) fn side(&self, side: &str) -> SidePlace {
+        SidePlace { folder: self.folder.join(side) }
+    }
+}
+
+/// What one version keeps for itself.
+#[derive(Clone, Debug)]
+pub(super) struct SidePlace {
+    folder: PathBuf,
+}
+
+impl SidePlace {
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The sources, once they are built.
+    pub(super) fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// What its last build left, without what the build tool keeps for itself. Workers run from here.
+    pub(super) fn run(&self) -> PathBuf {
+        self.folder.join("run")
+    }
+
+    /// A folder with nothing in it, for workers that read no sources.
+    pub(super) fn empty(&self) -> PathBuf {
+        self.folder.join("none")
+    }
+
+    /// What its build tool keeps for the next gate.
+    fn cache(&self) -> PathBuf {
+        self.folder.join("cache")
+    }
+
+    /// Puts what the build tool kept of this version where it is built. Nothing that an earlier build made for use is
+    /// among it, and nothing of the other version.
+    pub(super) fn lend_cache(&self, target: &Path) -> io::Result<()> {
+        remove(target)?;
+        std::fs::create_dir_all(&self.folder)?;
+        match std::fs::rename(self.cache(), target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::create_dir_all(target),
+            other => other,
+        }
+    }
+
+    /// Takes back what the build tool keeps, and what the build made for use.
+    pub(super) fn take_back(&self, target: &Path) -> io::Result<()> {
+        let run = self.run();
+        remove(&run)?;
+        std::fs::create_dir_all(&run)?;
+        move_products(target, &run, 0)?;
+        remove(&self.cache())?;
+        std::fs::rename(target, self.cache())
+    }
+}
+
+/// Moves what a build made, but for what its tool keeps for itself.
+fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+    let is_profile = from.join(".fingerprint").is_dir();
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let is_kept = |name: &str| KEPT_BY_CARGO.contains(&name);
+        let for_compilers = |path: &Path| {
+            path.extension().and_then(|e| e.to_str()).is_some_and(|e| FOR_COMPILERS.contains(&e))
+        };
+        if is_profile && (name.to_str().is_some_and(is_kept) || for_compilers(&path)) {
+            continue;
+        }
+        let to = to.join(&name);
+        if entry.file_type()?.is_dir() && has_profile(&path, depth + 1) {
+            std::fs::create_dir_all(&to)?;
+            move_products(&path, &to, depth + 1)?;
+        } else {
+            std::fs::rename(&path, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether Cargo built something in a folder, or in one below.
+fn has_profile(folder: &Path, depth: usize) -> bool {
+    if folder.join(".fingerprint").is_dir() {
+        return true;
+    }
+    let below = || std::fs::read_dir(folder).into_iter().flatten().flatten();
+    depth < PROFILES_DEPTH
+        && below().any(|entry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir()) && has_profile(&entry.path(), depth + 1)
+        })
+}
+
+/// Removes a folder with all that is in it; one that is not there needs no removing.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether a path, which need not be there yet, leads into a folder.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let real = absolute.ancestors().find_map(|above| above.canonicalize().ok());
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    real.is_none_or(|real| real.starts_with(folder))
+}
+
+/// Digest of the files in a folder and of their names, links as such.
+pub(super) fn digest_of(folder: &Path) -> io::Result<Digest> {
+    let mut files = Vec::new();
+    list(folder, Path::new(""), &mut files)?;
+    files.sort();
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    for file in files {
+        let path = folder.join(&file);
+        let content = match std::fs::read_link(&path) {
+            Ok(target) => Digest::of(target.to_string_lossy().as_bytes()),
+            Err(_) => Digest::of(&std::fs::read(&path)?),
+        };
+        parts.push(file.to_string_lossy().into_owned().into_bytes());
+        parts.push(content.0.into_bytes());
+    }
+    Ok(Digest::of_parts(parts.iter().map(Vec::as_slice)))
+}
+
+fn list(folder: &Path, inside: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder.join(inside))? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let path = inside.join(entry.file_name());
+        if kind.is_dir() {
+            list(folder, &path, files)?;
+        } else if kind.is_file() || kind.is_symlink() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The folders below one that have a file whose name `is_one`.
+pub(super) fn folders_with(folder: &Path, is_one: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    // A folder that cannot be read has none.
+    let _ = list(folder, Path::new(""), &mut files);
+    let is_one = |path: &&PathBuf| path.file_name().is_some_and(|name| is_one(&name.to_string_lossy()));
+    let mut found: Vec<PathBuf> =
+        files.iter().filter(is_one).map(|path| folder.join(path.parent().unwrap_or(Path::new("")))).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, names: &[&str]) {
+        for name in names {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut files = Vec::new();
+        list(folder, Path::new(""), &mut files).unwrap();
+        let mut names: Vec<String> = files.iter().map(|f| f.to_string_lossy().replace('\\', "/")).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_build_made_is_taken_away_and_what_cargo_checks_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, side) = (folder.path().join("target"), SidePlace { folder: folder.path().join("base") });
+        side.lend_cache(&target).unwrap();
+        let made = [
+            ".rustc_info.json",
+            "release/.fingerprint/a",
+            "release/deps/worker-1",
+            "release/worker",
+            "release/worker.d",
+            "release/libwork.so",
+            "x86/release/.fingerprint/a",
+            "x86/release/worker",
+            "data/deps/a",
+        ];
+        write(&target, &made);
+        side.take_back(&target).unwrap();
+        assert!(!target.exists());
+        let products =
+            [".rustc_info.json", "data/deps/a", "release/libwork.so", "release/worker", "x86/release/worker"];
+        assert_eq!(names(&side.run()), products);
+        side.lend_cache(&target).unwrap();
+        let kept = [
+            "release/.fingerprint/a",
+            "release/deps/worker-1",
+            "release/worker.d",
+            "x86/release/.fingerprint/a",
+        ];
+        assert_eq!(names(&target), kept);
+        // A build that makes nothing anew leaves nothing to run.
+        side.take_back(&target).unwrap();
+        assert_eq!(names(&side.run()), [""; 0]);
+    }
+
+    #[test]
+    fn a_digest_tells_contents_and_names_apart() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let digests = || (digest_of(one.path()).unwrap(), digest_of(other.path()).unwrap());
+        write(one.path(), &["b/c", "a"]);
+        write(other.path(), &["a", "b/c"]);
+        assert_eq!(digests().0, digests().1);
+        std::fs::write(other.path().join("b/c"), "changed").unwrap();
+        assert_ne!(digests().0, digests().1);
+        write(other.path(), &["b/c", "d"]);
+        assert_ne!(digests().0, digests().1);
+    }
+
+    #[test]
+    fn a_folder_in_the_repository_is_within_it_even_where_it_is_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repository");
+        std::fs::create_dir_all(&root).unwrap();
+        assert!(is_within(&root.join("cache/not/yet"), &root));
+        assert!(is_within(&root, &root));
+        assert!(!is_within(&folder.path().join("cache"), &root));
+    }
+}
