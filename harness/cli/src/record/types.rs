@@ -108,7 +108,7 @@ pub struct VersionRecord {
     pub commit: String,
     /// Identifies its files: git's tree.
     pub tree: String,
-    /// Digest of everything that its build made for its workers to run or load.
+    /// Digest of everything that its workers have of their own to run or load: what its build made, and its files.
     pub digest: Digest,
 }
 

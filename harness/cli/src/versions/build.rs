@@ -123,13 +123,10 @@ impl Versions {
     /// Whether everything that the workers of both load is known to be the same: the files of both commits are, and what
     /// was built of them, or at least what was built, where workers read nothing else.
     pub fn are_identical(&self, recipe: &BuildRecipe) -> bool {
-        let same_sources = self.base.tree == self.head.tree || !recipe.reads_sources;
-        let all_built = |workers: &[WorkerConfig]| {
-            workers.iter().all(|worker| worker.command.first().is_some_and(|word| word.starts_with(TARGET)))
-        };
+        let is_built = |worker: &WorkerConfig| worker.command.first().is_some_and(|w| w.starts_with(TARGET));
         // A program that was not built may load what was installed for one of the versions only.
-        let same_tree = self.base.tree == self.head.tree;
-        same_sources && self.base.digest == self.head.digest && (same_tree || all_built(&recipe.workers))
+        let all_known = self.base.tree == self.head.tree || recipe.workers.iter().all(is_built);
+        self.base.digest == self.head.digest && all_known
     }
 
     /// Insists on what was built: what the change builds and runs could have reached it.
@@ -170,7 +167,8 @@ impl Workshop {
             remove(&own.empty()).and_then(|()| std::fs::create_dir_all(own.empty())).map_err(io)?;
         }
         let workers = workers(side, recipe, self.repository.root(), &own)?;
-        Version::new(side, commit, self.repository.tree_of(commit)?, workers, own.run())
+        let sources = self.repository.tree_of(commit)?;
+        Version::new(side, commit, sources, recipe.reads_sources, workers, own.run())
     }
 }
 

@@ -36,8 +36,10 @@ pub struct Version {
     pub tree: String,
     /// What starts its workers.
     pub workers: Vec<WorkerCommand>,
-    /// Digest of everything that its build made.
+    /// Digest of everything that its workers have of their own: what the build made, and the sources where they read some.
     pub digest: Digest,
+    /// Digest of what the build made alone.
+    pub(super) built: Digest,
     /// Where that is.
     run: PathBuf,
 }
@@ -47,17 +49,20 @@ impl Version {
         side: &'static str,
         commit: &str,
         tree: String,
+        reads_sources: bool,
         workers: Vec<WorkerCommand>,
         run: PathBuf,
     ) -> Result<Self, VersionsError> {
-        let digest = digest_of(&run).map_err(|source| VersionsError::Io { path: run.clone(), source })?;
-        Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, run })
+        let built = digest_of(&run).map_err(|source| VersionsError::Io { path: run.clone(), source })?;
+        let sources = if reads_sources { tree.as_bytes() } else { &[] };
+        let digest = Digest::of_parts([sources, built.0.as_bytes()]);
+        Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, built, run })
     }
 
     pub(super) fn check(&self) -> Result<(), VersionsError> {
         let now = digest_of(&self.run);
         let now = now.map_err(|source| VersionsError::Io { path: self.run.clone(), source })?;
-        if now == self.digest {
+        if now == self.built {
             return Ok(());
         }
         Err(VersionsError::Tampered { side: self.side, path: self.run.clone() })
@@ -72,7 +77,8 @@ pub(super) fn workers(
     root: &Path,
     place: &SidePlace,
 ) -> Result<Vec<WorkerCommand>, VersionsError> {
-    let folder = if recipe.reads_sources { place.tree().join(&recipe.inside) } else { place.empty() };
+    let tree = || place.tree().join(&recipe.inside).components().collect();
+    let folder = if recipe.reads_sources { tree() } else { place.empty() };
     let side = Side { side, recipe, root, place, folder };
     recipe.workers.iter().map(|worker| side.worker(worker)).collect()
 }

@@ -78,6 +78,7 @@ impl Gated {
         let mut command = self.harness.command(Path::new(PROGRAM), &[&line[..], arguments].concat());
         // A sandboxed home has no toolchain; the build needs that of the tests.
         command.current_dir(self.folder());
+        command.env("PERFHARNESS_CACHE", self.harness.path("cache"));
         let out = command.output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         let found = serde_json::from_slice(&out.stdout)
@@ -193,7 +194,11 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
     let harness = Harness::new();
     harness.call("gate --base main").done().code(2).says(&["no git repository", "--base-worker"]);
     let gated = Gated::new();
-    let call = |line: &str| gated.harness.call(line).within("repo").done();
+    let cache = gated.harness.path("cache");
+    let call = |line: &str| {
+        let call = gated.harness.call(line).within("repo");
+        call.env("PERFHARNESS_CACHE", cache.to_str().unwrap()).done()
+    };
     call("gate --base nowhere").code(2).says(&["nowhere", "git fetch"]);
     // A clone of depth 1 has no merge base.
     gated.commit("a change");
@@ -221,6 +226,7 @@ fn profiles_are_held_against_those_of_another_build() {
     gated.change("const COPIES: u64 = 1;", "const COPIES: u64 = 2;");
     let arguments = ["profile", "gated/n1/work", "--base", "main", "--out", "graphs", "--json"];
     let mut command = gated.harness.command(Path::new(PROGRAM), &arguments);
+    command.env("PERFHARNESS_CACHE", gated.harness.path("cache"));
     let out = command.current_dir(gated.folder()).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     // This worker is built without a profiler: the base and the code here say so, each for itself.
@@ -249,6 +255,7 @@ fn the_script_of_ci_gates_a_repository_and_leaves_it_as_it_was() {
         let arguments = [&[script.to_str().unwrap()], arguments].concat();
         let mut command = gated.harness.command(Path::new("bash"), &arguments);
         command.current_dir(gated.folder()).env_remove("GITHUB_ACTIONS");
+        command.env("PERFHARNESS_CACHE", gated.harness.path("cache"));
         let out = command.env("GITHUB_STEP_SUMMARY", gated.harness.path("summary.md")).output().unwrap();
         (
             out.status.code().unwrap(),
