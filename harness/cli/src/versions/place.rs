@@ -9,8 +9,9 @@ use perfharness_platform::cache_folder;
 
 use super::{Repository, VersionsError};
 
-/// What Cargo keeps for itself in the folder of a profile, and checks before it uses it again.
-const KEPT_BY_CARGO: [&str; 4] = [".fingerprint", "build", "deps", "incremental"];
+/// What Cargo keeps for itself, and checks before it uses it again: in the folder of a profile, and above it.
+const KEPT_BY_CARGO: [&str; 7] =
+    [".fingerprint", "build", "deps", "incremental", ".cargo-lock", ".rustc_info.json", "CACHEDIR.TAG"];
 /// Files beside a program that only a compiler reads.
 const FOR_COMPILERS: [&str; 5] = ["d", "rlib", "rmeta", "pdb", "dwp"];
 /// Folders of profiles lie no deeper than this in a target folder: `TARGET/PROFILE`.
@@ -130,6 +131,7 @@ impl SidePlace {
 /// Moves what a build made, but for what its tool keeps for itself.
 fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     let is_profile = from.join(".fingerprint").is_dir();
+    let is_cargos = has_profile(from, depth);
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let (path, name) = (entry.path(), entry.file_name());
@@ -137,11 +139,14 @@ fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
         let for_compilers = |path: &Path| {
             path.extension().and_then(|e| e.to_str()).is_some_and(|e| FOR_COMPILERS.contains(&e))
         };
-        if is_profile && (name.to_str().is_some_and(is_kept) || for_compilers(&path)) {
+        let is_folder = entry.file_type()?.is_dir();
+        if is_profile && for_compilers(&path)
+            || (is_profile || is_cargos && !is_folder) && name.to_str().is_some_and(is_kept)
+        {
             continue;
         }
         let to = to.join(&name);
-        if entry.file_type()?.is_dir() && has_profile(&path, depth + 1) {
+        if is_folder && has_profile(&path, depth + 1) {
             std::fs::create_dir_all(&to)?;
             move_products(&path, &to, depth + 1)?;
         } else {
@@ -268,6 +273,7 @@ mod tests {
         assert_eq!(names(&side.run()), products);
         side.lend_cache(&target).unwrap();
         let kept = [
+            ".rustc_info.json",
             "release/.fingerprint/a",
             "release/deps/worker-1",
             "release/worker.d",
