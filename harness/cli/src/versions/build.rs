@@ -112,10 +112,14 @@ impl Versions {
         let workshop = Workshop { repository, place };
         say(&format!("building the base, {}", short_commit(base_commit)));
         let base = workshop.version("base", base_commit, recipe)?;
+        let sources = base.sources()?;
         say(&format!("building the code here, {}", short_commit(head_commit)));
         let head = workshop.version("head", head_commit, recipe)?;
+        // The second build runs code of the change. No worker has run yet, which may write beside its sources.
+        if base.sources()? != sources {
+            return Err(base.tampered());
+        }
         let versions = Self { base, head, _workshop: workshop };
-        // The second build runs code of the change.
         versions.check()?;
         Ok(versions)
     }
@@ -168,7 +172,7 @@ impl Workshop {
         }
         let workers = workers(side, recipe, self.repository.root(), &own)?;
         let sources = self.repository.tree_of(commit)?;
-        Version::new(side, commit, sources, recipe.reads_sources, workers, own.run())
+        Version::new(side, commit, sources, recipe.reads_sources, workers, &own)
     }
 }
 

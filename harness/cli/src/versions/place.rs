@@ -184,7 +184,7 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     real.is_none_or(|real| real.starts_with(folder))
 }
 
-/// Digest of the files in a folder and of their names, links as such.
+/// Digest of the files in a folder and of their names, links as such, but for what git keeps there.
 pub(super) fn digest_of(folder: &Path) -> io::Result<Digest> {
     let mut files = Vec::new();
     list(folder, Path::new(""), &mut files)?;
@@ -207,6 +207,9 @@ fn list(folder: &Path, inside: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = inside.join(entry.file_name());
+        if path == Path::new(".git") {
+            continue;
+        }
         if kind.is_dir() {
             list(folder, &path, files)?;
         } else if kind.is_file() || kind.is_symlink() {
@@ -268,8 +271,7 @@ mod tests {
         write(&target, &made);
         side.take_back(&target).unwrap();
         assert!(!target.exists());
-        let products =
-            [".rustc_info.json", "data/deps/a", "release/libwork.so", "release/worker", "x86/release/worker"];
+        let products = ["data/deps/a", "release/libwork.so", "release/worker", "x86/release/worker"];
         assert_eq!(names(&side.run()), products);
         side.lend_cache(&target).unwrap();
         let kept = [

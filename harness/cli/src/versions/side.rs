@@ -42,6 +42,8 @@ pub struct Version {
     pub(super) built: Digest,
     /// Where that is.
     run: PathBuf,
+    /// The tree, or an empty folder.
+    folder: PathBuf,
 }
 
 impl Version {
@@ -51,21 +53,30 @@ impl Version {
         tree: String,
         reads_sources: bool,
         workers: Vec<WorkerCommand>,
-        run: PathBuf,
+        place: &SidePlace,
     ) -> Result<Self, VersionsError> {
+        let run = place.run();
+        let folder = if reads_sources { place.tree() } else { place.empty() };
         let built = digest_of(&run).map_err(|source| VersionsError::Io { path: run.clone(), source })?;
         let sources = if reads_sources { tree.as_bytes() } else { &[] };
         let digest = Digest::of_parts([sources, built.0.as_bytes()]);
-        Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, built, run })
+        Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, built, run, folder })
     }
 
     pub(super) fn check(&self) -> Result<(), VersionsError> {
         let now = digest_of(&self.run);
         let now = now.map_err(|source| VersionsError::Io { path: self.run.clone(), source })?;
-        if now == self.built {
-            return Ok(());
-        }
-        Err(VersionsError::Tampered { side: self.side, path: self.run.clone() })
+        if now == self.built { Ok(()) } else { Err(self.tampered()) }
+    }
+
+    /// Digest of the files that its workers are started among.
+    pub(super) fn sources(&self) -> Result<Digest, VersionsError> {
+        digest_of(&self.folder).map_err(|source| VersionsError::Io { path: self.folder.clone(), source })
+    }
+
+    pub(super) fn tampered(&self) -> VersionsError {
+        let path = self.run.parent().unwrap_or(&self.run).to_path_buf();
+        VersionsError::Tampered { side: self.side, path }
     }
 }
 

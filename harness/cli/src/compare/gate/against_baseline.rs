@@ -81,7 +81,14 @@ impl Judging<'_> {
                 rows.push(self.row(&id, None, against, Judgement::failed(why)));
                 continue;
             }
-            rows.extend(self.metrics_against(entry, benchmark, same_class, &mut bound));
+            // With a base, the role is the base's, which this change leaves as it is.
+            if entry.role != benchmark.role && self.record.base.is_none() {
+                let (before, now) = (format!("{:?}", entry.role), format!("{:?}", benchmark.role));
+                let what = format!("the role: {before} when accepted, {now} here").to_lowercase();
+                rows.push(self.row(&id, None, against, Judgement::changed(vec![what])));
+            }
+            let accepted = BenchmarkRecord { role: entry.role, ..benchmark.clone() };
+            rows.extend(self.metrics_against(entry, &accepted, same_class, &mut bound));
         }
         if !same_class {
             let class = &self.record.machine.class;

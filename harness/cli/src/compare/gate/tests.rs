@@ -534,6 +534,17 @@ fn another_definition_stays_open_until_it_is_acknowledged() {
     assert!(row(&report, "other", "").sentence.contains("acknowledged: agreed"));
 }
 
+#[test]
+fn a_role_is_that_which_was_accepted() {
+    let mut record = record();
+    record.benchmarks[1].role = perfharness_contract::Role::Slow;
+    let report = judged(&record);
+    assert_eq!(report.outcome, GateOutcome::Redefined, "{report:#?}");
+    assert!(row(&report, "optimized", "").sentence.contains("role: other when accepted, slow here"));
+    let wall = row(&report, "optimized", "wall-time");
+    assert!(!wall.judgement.advisory.contains(&Advisory::Exhibit), "{wall:#?}");
+}
+
 #[rstest]
 #[case::one_launch_hides_nothing(&[2.0; 8], &[50.0, 50.0, 2.0, 50.0, 50.0, 50.0, 50.0, 50.0], GateOutcome::Regressed)]
 #[case::one_launch_is_open(&[2.0; 8], &[2.0, 2.0, 50.0, 2.0, 2.0, 2.0, 2.0, 2.0], GateOutcome::Undecided)]
