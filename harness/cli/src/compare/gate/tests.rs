@@ -537,7 +537,7 @@ fn another_definition_stays_open_until_it_is_acknowledged() {
 #[test]
 fn a_role_is_that_which_was_accepted() {
     let mut record = record();
-    record.benchmarks[1].role = perfharness_contract::Role::Slow;
+    record.benchmarks[1].role = Role::Slow;
     let report = judged(&record);
     assert_eq!(report.outcome, GateOutcome::Redefined, "{report:#?}");
     assert!(row(&report, "optimized", "").sentence.contains("role: other when accepted, slow here"));
