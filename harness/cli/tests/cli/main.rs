@@ -40,6 +40,8 @@ mod show;
 #[cfg(test)]
 mod telemetry;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod trace;
 #[cfg(test)]
 mod two_builds;
