@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod arguments;
 #[cfg(test)]
+mod ci_gate;
+#[cfg(test)]
 mod comment;
 #[cfg(test)]
 mod counts;
