@@ -101,3 +101,75 @@ without_network() {
     none) "$@" ;;
     esac
 }
+
+# passes KIND NAME: whether a command of this kind may see a variable. `measured` is what is built and measured, `trusted`
+# what builds the program that judges, and `fetch` what fetches dependencies. It lists what passes, because no list of what
+# does not could be whole: what a project calls its secrets is its own choice. `passing` has more names for what is
+# measured, divided by spaces.
+passing=
+passes() {
+    case " $passing " in
+    *" $2 "*) [ "$1" != measured ] || return 0 ;;
+    esac
+    # What registries and hosts of git ask for, before any code of the change runs.
+    case "$1 $2" in
+    "fetch CARGO_REGISTR"* | "fetch SSH_AUTH_SOCK") return 0 ;;
+    esac
+    case "$2" in
+    # Secrets, whatever else their names begin with; where the steps of a job leave variables for the next ones; and a
+    # URL that may have a password in it.
+    *TOKEN* | *SECRET* | *PASSW* | *CREDENTIAL* | *_KEY | *_AUTH* | PERFHARNESS_SOURCE) return 1 ;;
+    # The user, the system, the language.
+    PATH | HOME | USER | LOGNAME | SHELL | TMPDIR | TMP | TEMP | TZ | LANG | LANGUAGE | LC_* | TERM | COLORTERM | \
+        NO_COLOR | CLICOLOR | CLICOLOR_FORCE) return ;;
+    # Those of Windows, without which nothing starts there.
+    SYSTEMROOT | SystemRoot | SYSTEMDRIVE | SystemDrive | WINDIR | windir | COMSPEC | ComSpec | PATHEXT | OS | MSYSTEM | \
+        APPDATA | LOCALAPPDATA | USERPROFILE | HOMEDRIVE | HOMEPATH | PROGRAMDATA | ProgramData | PROGRAMFILES | \
+        ProgramFiles | ProgramW6432 | CommonProgramFiles | NUMBER_OF_PROCESSORS | PROCESSOR_*) return ;;
+    # Where Rust is, and which of them, and how it prints.
+    CARGO_HOME | RUSTUP_HOME | RUSTUP_TOOLCHAIN | RUSTUP_AUTO_INSTALL | CARGO_TERM_*) return ;;
+    # That this is a job.
+    CI | GITHUB_ACTIONS | GITLAB_CI) return ;;
+    # What stands between this machine and the network.
+    http_proxy | https_proxy | all_proxy | no_proxy | HTTP_PROXY | HTTPS_PROXY | ALL_PROXY | NO_PROXY | SSL_CERT_FILE | \
+        SSL_CERT_DIR | CURL_CA_BUNDLE | CARGO_HTTP_* | CARGO_NET_* | RUSTUP_DIST_SERVER | RUSTUP_UPDATE_ROOT) return ;;
+    esac
+    [ "$1" = measured ] || return 1
+    case "$2" in
+    # Each side is built into a folder of its own.
+    CARGO_TARGET_DIR | CARGO_BUILD_TARGET_DIR | CARGO_BUILD_BUILD_DIR | CARGO_INSTALL_ROOT) return 1 ;;
+    # A program in the place of the compiler is no part of what is compared; `--env` lets it pass.
+    CARGO_BUILD_RUSTC*) return 1 ;;
+    # How a project is built, and where its libraries and its devices are. Both sides get the same.
+    PERFHARNESS_* | CARGO_* | RUSTFLAGS | RUST_* | CC | CXX | AR | LD | CFLAGS | CXXFLAGS | CPPFLAGS | LDFLAGS | CC_* | \
+        CXX_* | AR_* | CMAKE_* | PKG_CONFIG* | LD_LIBRARY_PATH | DYLD_LIBRARY_PATH | LIBRARY_PATH | CPATH | INCLUDE | LIB | \
+        LIBPATH | SDKROOT | DEVELOPER_DIR | MACOSX_DEPLOYMENT_TARGET | PYTHONPATH | PYTHONHOME | VIRTUAL_ENV | JAVA_HOME | \
+        GOPATH | GOROOT | NODE_PATH | XDG_* | DISPLAY | WAYLAND_DISPLAY | VK_* | WGPU_* | MESA_* | LIBGL_* | LP_* | CUDA_* | NVIDIA_* | HIP_* | ROCR_* | OMP_* | \
+        OPENBLAS_* | MKL_* | NUMEXPR_* | RAYON_*) return ;;
+    esac
+    return 1
+}
+
+# environment_for KIND: fills the array `environment` with NAME=VALUE of all that passes, for `env -i`.
+environment_for() {
+    local name value
+    environment=("PATH=$PATH")
+    while IFS= read -r name; do
+        if passes "$1" "$name"; then
+            environment+=("$name=${!name}")
+        fi
+    done < <(compgen -e)
+    # No name in bash, and what Microsoft's linker is found by.
+    if value=$(printenv 'ProgramFiles(x86)' 2>/dev/null); then
+        environment+=("ProgramFiles(x86)=$value")
+    fi
+}
+
+# The SHA-256 of a file.
+sha256() {
+    if command -v sha256sum >/dev/null; then
+        sha256sum <"$1"
+    else
+        shasum -a 256 <"$1"
+    fi | cut -d ' ' -f 1
+}

@@ -40,5 +40,6 @@ pub mod record;
 pub mod render;
 pub mod request;
 pub mod telemetry;
+mod terminal;
 pub mod trace;
 pub mod versions;

@@ -182,7 +182,7 @@ fn nothing(folder: &Path) -> CommandError {
 
 fn show(opts: &BaselineFileOpts, terminal: &Terminal) -> CommandResult {
     for baseline in some_of(&opts.folder.baselines, &opts.classes)? {
-        terminal.print(&render_baseline(&baseline, Terminal::layout()))?;
+        terminal.print_styled(&render_baseline(&baseline, Terminal::layout()))?;
     }
     Ok(Exit::OK)
 }

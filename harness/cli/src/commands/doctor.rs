@@ -14,5 +14,5 @@ pub(super) fn doctor(opts: &DoctorOpts, config: &Config, terminal: &Terminal) ->
     if opts.json {
         return terminal.print_json(&diagnosis);
     }
-    terminal.print(&render_diagnosis(&diagnosis, Terminal::layout()))
+    terminal.print_styled(&render_diagnosis(&diagnosis, Terminal::layout()))
 }

@@ -29,5 +29,5 @@ pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> Com
             "workloads": definitions,
         }));
     }
-    terminal.print(&render_list(&catalog))
+    terminal.print_styled(&render_list(&catalog))
 }

@@ -29,7 +29,7 @@ pub(super) fn memory(opts: &MemoryOpts, config: &Config, terminal: &Terminal) ->
     if opts.json {
         terminal.print_json(&index)?;
     } else {
-        terminal.print(&render_memory(&index, &courses, Terminal::layout()))?;
+        terminal.print_styled(&render_memory(&index, &courses, Terminal::layout()))?;
         terminal.hint(&format!("memory over iterations: {}", folder.join(INDEX_FILE).display()));
     }
     let grows = opts.fail_on_growth && courses.iter().any(|course| is_growing(&index, course));

@@ -189,7 +189,7 @@ impl Taken {
     }
 
     fn show(&self, index: &FlameIndex, folder: &Path, terminal: &Terminal) -> Result<(), CommandError> {
-        terminal.print(&render_profiles(index, &self.shots))?;
+        terminal.print_styled(&render_profiles(index, &self.shots))?;
         let place: PathBuf = folder.join(crate::profile::INDEX_FILE);
         terminal.hint(&format!("flame graphs: {}", place.display()));
         Ok(())

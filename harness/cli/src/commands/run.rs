@@ -57,7 +57,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     if opts.json {
         terminal.print_json(&record)?;
     } else {
-        terminal.print(&render_record(&record, Terminal::layout()))?;
+        terminal.print_styled(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
     }
     if let (Some((plan, executor)), RunEnd::Complete) = (to_profile, record.run.ended) {

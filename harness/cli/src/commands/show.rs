@@ -26,7 +26,7 @@ pub(super) fn show(opts: &ShowOpts, terminal: &Terminal) -> CommandResult {
     if opts.json {
         terminal.print_json(&record)
     } else {
-        terminal.print(&render_record(&record, Terminal::layout()))
+        terminal.print_styled(&render_record(&record, Terminal::layout()))
     }
     .map(|_| Exit::OK)
 }

@@ -27,7 +27,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
     if opts.json {
         terminal.print_json(&taken.traces)?;
     } else {
-        terminal.print(&render_traces(&taken.traces))?;
+        terminal.print_styled(&render_traces(&taken.traces))?;
     }
     if taken.any() {
         terminal

@@ -12,6 +12,7 @@ use super::table::heading;
 use super::units;
 use crate::baseline::difference::Change;
 use crate::baseline::{Baseline, Figures};
+use crate::plain_text::plain;
 
 /// What a machine can tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,12 +57,15 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     let mut text = heading(&baseline.class);
     for acceptance in &baseline.acceptances {
         let commit = acceptance.commit.as_deref().map_or("no commit", |c| c.get(..12).unwrap_or(c));
+        let (when, commit) = (plain(&acceptance.when), plain(commit));
         let dirty = if acceptance.dirty { " with changes" } else { "" };
         let runs = units::counted(acceptance.runs.len(), "run");
         let _ = writeln!(
             text,
             "  {}. {}: {runs} of {commit}{dirty}: {}",
-            acceptance.number, acceptance.when, acceptance.reason
+            acceptance.number,
+            when,
+            plain(&acceptance.reason)
         );
     }
     let mut table = Table::new();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use perfharness_contract::{Effort, Name, OutcomeKind, Role};
 
+use crate::plain_text::plain;
 use crate::plan::Catalog;
 
 /// Workloads, cases, variants and claims.
@@ -12,12 +13,12 @@ pub fn render_list(catalog: &Catalog) -> String {
     let bold = anstyle::Style::new().bold();
     for entry in &catalog.entries {
         let workload = &entry.definition;
-        let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, workload.summary);
+        let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, plain(&workload.summary));
         if workload.on_request {
             let _ = writeln!(text, "  measured only where it is named, not by `all`");
         }
         for source in &workload.sources {
-            let _ = writeln!(text, "  source   {} {}", source.document, source.section);
+            let _ = writeln!(text, "  source   {} {}", plain(&source.document), plain(&source.section));
         }
         for case in &workload.cases {
             let efforts: Vec<&str> = case.efforts.iter().map(|e| Effort::as_str(*e)).collect();
@@ -30,7 +31,7 @@ pub fn render_list(catalog: &Catalog) -> String {
                 Role::Optimized => "optimized",
                 Role::Other => "other",
             };
-            let _ = writeln!(text, "  variant  {:<14} {}", variant.id, variant.summary);
+            let _ = writeln!(text, "  variant  {:<14} {}", variant.id, plain(&variant.summary));
             if role != variant.id.as_str() {
                 let _ = writeln!(text, "           {:<14} role {role}", "");
             }
@@ -39,15 +40,15 @@ pub fn render_list(catalog: &Catalog) -> String {
                 let _ = writeln!(text, "           {:<14} {}", "", efforts.join(", "));
             }
             if !variant.needs.is_empty() {
-                let _ = writeln!(text, "           {:<14} needs {}", "", variant.needs.join(", "));
+                let _ = writeln!(text, "           {:<14} needs {}", "", plain(&variant.needs.join(", ")));
             }
             if let Some(caveat) = &variant.caveat {
-                let _ = writeln!(text, "           {:<14} {caveat}", "");
+                let _ = writeln!(text, "           {:<14} {}", "", plain(caveat));
             }
         }
         for special in &workload.benchmarks {
             if let Some(reason) = &special.skip {
-                let _ = writeln!(text, "  skipped  {}/{}: {reason}", special.case, special.variant);
+                let _ = writeln!(text, "  skipped  {}/{}: {}", special.case, special.variant, plain(reason));
             }
             if special.expect != OutcomeKind::Ok {
                 let _ = writeln!(
@@ -60,10 +61,10 @@ pub fn render_list(catalog: &Catalog) -> String {
             }
         }
         for setting in &workload.settings {
-            let _ = writeln!(text, "  setting  {:<14} {}", setting.name, setting.summary);
+            let _ = writeln!(text, "  setting  {:<14} {}", setting.name, plain(&setting.summary));
         }
         for claim in &workload.claims {
-            let _ = writeln!(text, "  claim    “{}” ({})", claim.statement, claim.source);
+            let _ = writeln!(text, "  claim    “{}” ({})", plain(&claim.statement), plain(&claim.source));
             let cases: Vec<&str> = claim.cases.iter().map(Name::as_str).collect();
             let of = if cases.is_empty() { String::new() } else { format!(", of {}", cases.join(", ")) };
             let on_gpu = if claim.on_gpu { ", on a GPU" } else { "" };
@@ -76,7 +77,8 @@ pub fn render_list(catalog: &Catalog) -> String {
     }
     for worker in catalog.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
         let reason = worker.outcome.reason.as_deref().unwrap_or("");
-        let _ = writeln!(text, "worker {} {}: {reason}", worker.command.name, worker.outcome.kind.as_str());
+        let (name, kind) = (plain(&worker.command.name), worker.outcome.kind.as_str());
+        let _ = writeln!(text, "worker {name} {kind}: {}", plain(reason));
     }
     text
 }

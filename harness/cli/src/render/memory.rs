@@ -9,6 +9,7 @@ use super::Layout;
 use super::table::{heading, trimmed, wrap};
 use super::units;
 use crate::memory::{Course, Finding, MemoryFacts, MemoryIndex, MemoryPoint, MemoryState};
+use crate::plain_text::plain;
 
 /// What became of the benchmarks that were asked for.
 pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) -> String {
@@ -35,7 +36,7 @@ pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) ->
                 }
             }
             MemoryState::Absent { absent } => {
-                let _ = writeln!(text, " {}  not followed: {absent}", id.variant);
+                let _ = writeln!(text, " {}  not followed: {}", id.variant, plain(absent));
             }
         }
     }
@@ -57,7 +58,7 @@ fn figures(facts: &MemoryFacts, layout: Layout) -> String {
             GrowthVerdict::Unclear => "unclear",
         };
         table.add_row([
-            format!("  {}", series.label()),
+            format!("  {}", plain(series.label())),
             at(facts.points.first()),
             at(facts.points.last()),
             units::bytes(test.per_iteration),

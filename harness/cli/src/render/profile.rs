@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use perfharness_contract::protocol::ProfileClock;
 
 use super::units;
+use crate::plain_text::plain;
 use crate::plan::Origin;
 use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
 
@@ -38,7 +39,7 @@ pub fn render_profiles(index: &FlameIndex, shots: &[Shot]) -> String {
                 }
             }
             ProfileState::Absent { absent } => {
-                let _ = writeln!(text, " {}{base}  no profile: {absent}", id.variant);
+                let _ = writeln!(text, " {}{base}  no profile: {}", id.variant, plain(absent));
             }
         }
         for difference in index.differences.iter().filter(|d| d.candidate == *id) {
@@ -66,7 +67,7 @@ fn figures(facts: &ProfileFacts) -> String {
 fn details(facts: &ProfileFacts) -> Vec<String> {
     let mut lines = Vec::new();
     let hottest = facts.hottest.iter().take(NAMED);
-    lines.extend(hottest.map(|hot| format!("{:>6} in {}", units::percent(hot.share), hot.function)));
+    lines.extend(hottest.map(|hot| format!("{:>6} in {}", units::percent(hot.share), plain(&hot.function))));
     let on_cpu = facts.cpu_ns.map(|cpu| cpu as f64 / facts.wall_ns.max(1) as f64);
     if let Some(share) = on_cpu.filter(|share| *share < MOSTLY_WAITING) {
         let share = units::percent(share);
@@ -74,7 +75,7 @@ fn details(facts: &ProfileFacts) -> Vec<String> {
             "on the CPU for {share} of the time; waiting, be it for its turn on a busy machine, is not in a CPU profile"
         ));
     }
-    lines.extend(facts.files.iter().map(|file| file.file.clone()));
+    lines.extend(facts.files.iter().map(|file| plain(&file.file)));
     lines
 }
 
@@ -83,5 +84,5 @@ fn against(difference: &DifferenceGraph) -> String {
         Origin::Base => "the base",
         Origin::Head => difference.reference.variant.as_str(),
     };
-    format!("against {reference}: {}", difference.file.file)
+    format!("against {reference}: {}", plain(&difference.file.file))
 }

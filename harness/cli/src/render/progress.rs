@@ -1,7 +1,6 @@
 //! Progress on stderr: a bar on a terminal, lines elsewhere. A consumer of events.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -10,7 +9,9 @@ use perfharness_platform::clock;
 
 use super::units;
 use crate::measure::Event;
+use crate::plain_text::plain;
 use crate::plan::Plan;
+use crate::terminal::{is_watched, say};
 
 /// Shows how far a run is.
 pub struct Progress {
@@ -33,7 +34,7 @@ impl Progress {
     pub fn new(plan: &Plan, quiet: bool) -> Self {
         let style = if quiet {
             Style::Quiet
-        } else if std::io::stderr().is_terminal() {
+        } else if is_watched() {
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}") {
                 bar.set_style(style);
@@ -113,7 +114,7 @@ impl Progress {
         };
         bar.set_message(format!(
             "{} launch {}{left}",
-            self.plan.cases[case].label(),
+            plain(&self.plan.cases[case].label()),
             self.launches[case] + 1
         ));
     }
@@ -129,14 +130,9 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.style {
-            Style::Bar(bar) => bar.suspend(|| write_line(text)),
-            Style::Lines => write_line(text),
+            Style::Bar(bar) => bar.suspend(|| say(text)),
+            Style::Lines => say(text),
             Style::Quiet => {}
         }
     }
-}
-
-fn write_line(text: &str) {
-    // A closed stderr is no reason to stop measuring.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

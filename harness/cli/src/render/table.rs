@@ -11,6 +11,7 @@ use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
 use super::units;
 use crate::measure::{CaseEnd, Pairing};
+use crate::plain_text::plain;
 use crate::plan::{NO_BUDGET, Plan};
 use crate::record::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord};
 
@@ -60,7 +61,7 @@ fn bold(text: impl ToString) -> Cell {
 
 pub(super) fn heading(text: &str) -> String {
     let style = anstyle::Style::new().bold();
-    format!("{style}{text}{style:#}\n")
+    format!("{style}{}{style:#}\n", plain(text))
 }
 
 fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
@@ -203,7 +204,7 @@ fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
     let skipped = benchmark.outcome.kind == OutcomeKind::Skipped;
     for line in benchmark.outcome.stderr.iter().rev().take(if skipped { 0 } else { 5 }).rev() {
         let cut: String = line.chars().take(layout.width as usize - 6).collect();
-        let _ = writeln!(text, "    | {cut}");
+        let _ = writeln!(text, "    | {}", plain(&cut));
     }
     for note in benchmark.check.iter().flat_map(|c| &c.notes) {
         for line in wrap(&format!("{}: {note}", benchmark.id.variant), layout.width, 4) {
@@ -461,7 +462,7 @@ pub fn render_plan(plan: &Plan) -> String {
     for case in &plan.cases {
         for side in &case.sides {
             let _ = match &side.skip {
-                Some(reason) => writeln!(text, "{}  skipped: {reason}", side.benchmark),
+                Some(reason) => writeln!(text, "{}  skipped: {}", side.benchmark, plain(reason)),
                 None => writeln!(text, "{}", side.benchmark),
             };
         }
@@ -496,12 +497,12 @@ pub(super) fn trimmed(table: &Table) -> String {
     table.lines().map(trim).collect()
 }
 
-/// Breaks a text into lines that leave `indent` columns free; lines after the first are indented by two.
+/// Breaks a text into plain lines that leave `indent` columns free; lines after the first are indented by two.
 pub(super) fn wrap(text: &str, width: u16, indent: usize) -> Vec<String> {
     let room = (width as usize).saturating_sub(indent).max(20);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in plain(text).split_whitespace() {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             lines.push(std::mem::replace(&mut line, "  ".into()));
             line.push_str(word);

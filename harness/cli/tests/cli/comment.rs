@@ -30,6 +30,12 @@ case "$*" in
 esac
 "#;
 
+/// Packs the record twice under one name.
+const TWICE: &str = "with zipfile.ZipFile('gate.zip', 'w') as z:\n  z.writestr('run.json', record)\n  z.writestr('run.json', record)";
+
+/// Packs it with a name in the archive that its table of contents does not have, which unzip remarks on.
+const OTHER_NAME: &str = "with zipfile.ZipFile('gate.zip', 'w') as z:\n  z.writestr('run.json', record)\ndata = open('gate.zip', 'rb').read()\nopen('gate.zip', 'wb').write(data.replace(b'run.json', b'##[a]b::', 1))";
+
 /// A folder where everything is as it should be.
 struct Played {
     harness: Harness,
@@ -72,6 +78,13 @@ impl Played {
     fn packed(&self, name: &str, content: impl AsRef<[u8]>) {
         self.harness.write(name, content);
         self.start("python3", &["-m", "zipfile", "-c", "gate.zip", name]).code(0);
+    }
+
+    /// Makes the archive of one file by a script that has its content as `record`.
+    fn packed_by(&self, content: &str, script: &str) {
+        self.harness.write("content", content);
+        let script = format!("import zipfile\nrecord = open('content').read()\n{script}");
+        self.start("python3", &["-W", "ignore", "-c", &script]).code(0);
     }
 
     fn start(&self, program: &str, arguments: &[&str]) -> Done {
@@ -138,6 +151,10 @@ fn a_record_becomes_the_comment_of_its_pull_request() {
 #[case::of_another_name(&|played: &Played| played.packed("other.json", RECORD), "measured nothing")]
 #[case::that_is_no_archive(&|played: &Played| played.harness.write("gate.zip", "none"), "measured nothing")]
 #[case::of_another_commit(&|played: &Played| played.packed("run.json", RECORD.replace(COMMIT, "fedc")), "not one of this commit")]
+#[case::whose_archive_is_larger_than_was_said(&|played: &Played| played.harness.write("gate.zip", vec![b' '; 8_000_001]), "too large")]
+#[case::that_is_there_twice(&|played: &Played| played.packed_by(RECORD, TWICE), "not one of this commit")]
+#[case::that_has_two_records(&|played: &Played| played.packed("run.json", format!("{}{RECORD}", RECORD.replace(COMMIT, "fedc"))), "not one of this commit")]
+#[case::that_quotes_itself(&|played: &Played| played.packed("run.json", r###""##[error]x\n::error::y""###), "not one of this commit")]
 #[case::that_is_none(&|played: &Played| played.packed("run.json", "["), "not one of this commit")]
 fn a_record_is_not_shown(#[case] change: &dyn Fn(&Played), #[case] why: &str) {
     let Some(played) = Played::new() else { return };
@@ -146,6 +163,33 @@ fn a_record_is_not_shown(#[case] change: &dyn Fn(&Played), #[case] why: &str) {
     assert!(done.stdout.contains("::warning") && done.stdout.contains(why), "{done:?}");
     assert!(played.text("summary.md").contains(why));
     assert_eq!(played.text("output"), "");
+    // Nothing but the warning, which is ours.
+    assert_eq!((done.stdout.lines().count(), done.stderr.as_str()), (1, ""), "{done:?}");
+}
+
+#[test]
+fn what_an_archive_says_of_itself_is_not_shown() {
+    let Some(played) = Played::new() else { return };
+    played.packed_by(RECORD, OTHER_NAME);
+    let done = played.comment(&["fetch"]).code(0);
+    assert_eq!((done.stdout.as_str(), done.stderr.as_str()), ("", ""));
+    assert_eq!(played.text("output"), "found=true\n");
+}
+
+#[test]
+fn the_judge_has_the_last_word_on_whose_record_it_is() {
+    let Some(played) = Played::new() else { return };
+    played.comment(&["fetch"]).code(0);
+    // As if what looked first had read another commit in the same file.
+    played.harness.write("scratch/run.json", RECORD.replacen(COMMIT, &COMMIT.replace("0123", "fedc"), 1));
+    let done = played.comment(&["judge", PROGRAM]).code(0);
+    assert!(done.stdout.contains("not one of this commit"), "{done:?}");
+    assert_eq!(played.text("output"), "found=true\n");
+    assert!(!played.text("summary.md").contains("<!-- perfharness -->"));
+    // With changes that were not committed it is one of this commit, and says so.
+    played.harness.write("scratch/run.json", RECORD.replacen("\"dirty\": false", "\"dirty\": true", 1));
+    played.comment(&["judge", PROGRAM]).code(0);
+    assert!(played.text("summary.md").contains("with changes"));
 }
 
 #[test]

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod arguments;
 #[cfg(test)]
+mod ci_gate;
+#[cfg(test)]
 mod comment;
 #[cfg(test)]
 mod counts;
@@ -39,6 +41,8 @@ mod samples;
 mod show;
 #[cfg(test)]
 mod telemetry;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(in crate::commands) fn finish(
                 .map_err(|source| RecordError::Write { path: path.clone(), source })?;
         }
     }
-    terminal.print(&render_gate(report, opts.format, layout)?)?;
+    terminal.print_gate(&render_gate(report, opts.format, layout)?, opts.format)?;
     // Annotations come without the whole result, so the summary of the job has it. That it cannot be written fails nothing.
     if opts.format == GateFormat::Github
         && let Some(summary) = env::var("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty())

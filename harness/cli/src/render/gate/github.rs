@@ -5,6 +5,7 @@ use perfharness_verdict::judge::{GateOutcome, Verdict};
 use super::units;
 use super::words::{self, Weight};
 use crate::compare::{GateReport, Row};
+use crate::plain_text::plain;
 
 /// How many annotations of a kind GitHub keeps of one step; it drops the others without a word.
 const MOST_OF_A_KIND: usize = 10;
@@ -110,7 +111,7 @@ impl Annotation {
 
 /// As the runner decodes the text of a command: a line end would end it.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    plain(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// As the runner decodes a property of a command, which a colon or a comma would end.

@@ -5,6 +5,7 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 
 use super::words;
 use crate::compare::{GateReport, Row};
+use crate::plain_text::plain;
 
 pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     let mut suite = TestSuite::new("gate");
@@ -88,7 +89,7 @@ fn status(row: &Row) -> TestCaseStatus {
     status
 }
 
-/// A text without what XML has no way to write; [`XmlString`] leaves two such characters in.
+/// A plain text without what XML has no way to write; [`XmlString`] leaves two such characters in.
 fn xml(text: &str) -> XmlString {
-    XmlString::new(text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
+    XmlString::new(plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }

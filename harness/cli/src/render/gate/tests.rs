@@ -250,10 +250,14 @@ fn has_the_same_markup(texts: &[String; 8]) {
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
 }
 
+fn has_nothing_to_obey(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control() && c != '\u{202e}')
+}
+
 fn is_one_command_a_line(texts: &[String; 8]) {
     let (text, plain) = both(texts, GateFormat::Github);
     assert_eq!(text.lines().count(), plain.lines().count());
-    assert!(!text.contains('\r'));
+    assert!(has_nothing_to_obey(&text), "{text:?}");
     for line in text.lines() {
         let (kind, rest) = line.strip_prefix("::").and_then(|rest| rest.split_once(" title=")).unwrap();
         assert!(["error", "warning", "notice"].contains(&kind), "{line}");
@@ -273,6 +277,7 @@ fn is_well_formed(texts: &[String; 8]) {
     let is_legal =
         |c| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     assert!(text.chars().all(is_legal), "{text:?}");
+    assert!(has_nothing_to_obey(&text), "{text:?}");
     let read = quick_junit::Report::deserialize_from_str(&text).unwrap();
     assert_eq!(read.test_suites[0].test_cases.len(), with_texts(texts).rows.len());
 }

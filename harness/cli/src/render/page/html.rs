@@ -10,6 +10,7 @@ use super::view::{
     CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, IndexView, MachineHistory, MachineView, Page,
     SamplePlot, SharePlot, Trend, WorkloadView,
 };
+use crate::plain_text::plain;
 
 const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
@@ -160,7 +161,7 @@ struct ClassTemplate<'a> {
     trends: TrendsTemplate<'a>,
 }
 
-/// The page of a run.
+/// The page of a run. No character in it changes the direction of what follows, whoever wrote it.
 ///
 /// # Errors
 /// When a template or a plot refuses, which would be a bug.
@@ -179,7 +180,7 @@ pub fn render_page(page: &Page) -> Result<String, PageError> {
         machine: if page.machine.is_empty() { None } else { Some(machine(&page.machine)?) },
         history,
     };
-    Ok(template.render()?)
+    Ok(plain(&template.render()?))
 }
 
 /// The page over all runs.
@@ -192,7 +193,7 @@ pub fn render_index(index: &IndexView) -> Result<String, PageError> {
         .iter()
         .map(|machine| Ok(ClassTemplate { machine, trends: trends(&machine.caption, &machine.trends)? }))
         .collect::<Result<_, PlotError>>()?;
-    Ok(IndexTemplate { shell: Shell::new(), index, machines }.render()?)
+    Ok(plain(&IndexTemplate { shell: Shell::new(), index, machines }.render()?))
 }
 
 fn workload(workload: &WorkloadView) -> Result<WorkloadTemplate<'_>, PlotError> {

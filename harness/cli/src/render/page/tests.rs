@@ -14,7 +14,7 @@ use crate::record::{RunRecord, file};
 use crate::render::gate::sample;
 
 /// What somebody would call a workload to see whether a page runs it. A name cannot hold a slash; everything else can.
-const HOSTILE: &str = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{7*7}}";
+const HOSTILE: &str = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{7*7}}\u{202e}\u{9b}";
 const HOSTILE_NAME: &str = "\"><script>alert(1)<img src=x onerror='alert(2)'>";
 
 fn fixture() -> RunRecord {
@@ -137,6 +137,7 @@ fn assert_inert(html: &str) {
     assert!(!body.contains("<img"), "an element of somebody else's");
     assert!(!body.contains("onerror='") && !body.contains("onerror=\""), "an attribute of somebody else's");
     assert!(!body.contains("javascript:"));
+    assert!(!body.contains(['\u{202e}', '\u{9b}']), "a character that turns what follows around");
     assert!(body.contains("{{7*7}}"), "a template in a template, or nothing hostile at all");
 }
 
