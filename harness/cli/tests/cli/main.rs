@@ -16,6 +16,8 @@ mod fixture;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod green_paths;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
 mod interruption;
