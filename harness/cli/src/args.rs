@@ -349,8 +349,8 @@ pub struct GateOpts {
     /// Measure against this worker, which is built already, in the same rounds
     #[arg(long, value_name = "COMMAND")]
     pub base_worker: Option<String>,
-    /// With --base: take policy and accepted figures from here, not from the base; for whoever may accept a regression
-    #[arg(long, requires = "base")]
+    /// Take policy and accepted figures from here, not from the base; for whoever may accept a regression
+    #[arg(long, conflicts_with = "base_worker")]
     pub trust_head: bool,
     /// What is measured.
     #[command(flatten)]

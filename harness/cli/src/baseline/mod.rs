@@ -158,8 +158,12 @@ impl Figures {
         self.range.or_else(|| (!self.values.is_empty()).then_some(own))
     }
 
-    /// Whether a metric is still metered in the same way.
+    /// Whether a metric is still metered and judged in the same way.
     pub fn is_of(&self, metric: &MetricDef) -> bool {
-        self.version == metric.version && self.unit == metric.unit && self.kind == metric.kind
+        self.version == metric.version
+            && self.unit == metric.unit
+            && self.kind == metric.kind
+            && self.direction == metric.direction
+            && self.work == metric.work
     }
 }

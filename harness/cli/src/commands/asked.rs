@@ -80,8 +80,9 @@ impl Asked {
         let patterns = request.parsed_patterns()?;
         let interrupted = Arc::new(AtomicBool::new(false));
         let catalog = describe(&request, &request.workers, &interrupted, terminal)?;
+        workers::insist_on_workloads(&catalog)?;
         check_settings(opts, &catalog)?;
-        let settings = placed(request.settings.clone(), opts, config, &catalog);
+        let settings = placed(&request, opts, config, &catalog);
         Ok(Self { request, catalog, interrupted, patterns, settings })
     }
 
@@ -93,7 +94,8 @@ impl Asked {
         Ok(select(&self.catalog, &self.patterns, self.request.effort)?)
     }
 
-    /// What other workers have, and what the patterns select of it: maybe nothing, which is no mistake of the user's.
+    /// What other workers have, and what the patterns select of it: maybe nothing, which is no mistake of the user's, and
+    /// maybe because none of the workers works, which is for the gate to tell.
     ///
     /// # Errors
     /// Those of [`workers::catalog`].
@@ -148,22 +150,28 @@ fn settings(opts: &ConditionOpts, config: &Config) -> BTreeMap<String, String> {
     settings
 }
 
-/// Makes paths that the configuration sets relative to where they are looked up from: workers start in the folder that
-/// this program is started in, and a flag means that one.
+/// Makes paths in settings lead to what they mean, from where they are looked up. Workers start in the folder that this
+/// program is started in, which a flag means, too, and not the configuration; or else each in the configuration's folder of
+/// its own version, whose files the configuration then means.
 fn placed(
-    mut settings: BTreeMap<String, String>,
+    request: &RunRequest,
     opts: &ConditionOpts,
     config: &Config,
     catalog: &Catalog,
 ) -> BTreeMap<String, String> {
+    let mut settings = request.settings.clone();
+    let are_apart = request.workers.iter().any(|worker| worker.folder.is_some());
     let defined = catalog.entries.iter().flat_map(|e| &e.definition.settings);
     for path in defined.filter(|s| s.kind == SettingKind::Path) {
         let by_flag = opts.set.iter().any(|(name, _)| path.name.as_str() == name)
             || (opts.images.is_some() && path.name == "images");
-        if let Some(text) = config.settings.get(path.name.as_str()).filter(|_| !by_flag) {
-            let placed = config.folder.join(text).to_string_lossy().into_owned();
-            settings.insert(path.name.to_string(), placed);
-        }
+        let Some(text) = request.settings.get(path.name.as_str()) else { continue };
+        let placed = match (by_flag, are_apart) {
+            (true, true) => std::path::absolute(text).unwrap_or_else(|_| text.into()),
+            (false, false) => config.folder.join(text),
+            (true, false) | (false, true) => text.into(),
+        };
+        settings.insert(path.name.to_string(), placed.to_string_lossy().into_owned());
     }
     settings
 }

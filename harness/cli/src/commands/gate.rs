@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use perfharness_contract::{BenchmarkId, Effort};
 
-pub(super) use against_base::{baselines_at, selected, warn_of_untracked};
+pub(super) use against_base::{baselines_at, selected, warn_of_unknown};
 pub(super) use shown::{check_places, finish};
 
 use super::Terminal;
@@ -26,7 +26,7 @@ use crate::exit::{CommandError, CommandResult, Exit};
 use crate::measure::Ended;
 use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage};
 use crate::record::{Machine, RunRecord, SourceState, file as record_file};
-use crate::versions::Versions;
+use crate::versions::{Repository, Versions};
 
 /// Judges the code here, or a record.
 pub(super) fn gate(
@@ -36,7 +36,7 @@ pub(super) fn gate(
     terminal: &Terminal,
 ) -> CommandResult {
     if let Some(path) = named_record(opts)? {
-        return judge_record(&path, opts, config, terminal);
+        return judge_record(&path, opts, config, config_path, terminal);
     }
     if opts.base.is_some() || opts.base_worker.is_some() {
         return against_base::gate(opts, config, config_path, terminal);
@@ -169,22 +169,44 @@ fn named_record(opts: &GateOpts) -> Result<Option<PathBuf>, CommandError> {
     }
 }
 
-fn judge_record(path: &Path, opts: &GateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
+fn judge_record(
+    path: &Path,
+    opts: &GateOpts,
+    config: &Config,
+    config_path: Option<&Path>,
+    terminal: &Terminal,
+) -> CommandResult {
     check_places(&opts.show, None, &[path])?;
     let record = record_file::read(path)?;
+    let base = record.base.as_ref();
+    let commit = base.and_then(|base| base.source.commit());
+    // Judged again, it is judged as it was: by what its base says, where that is in this repository.
+    let repository = Repository::find().ok().filter(|_| !opts.trust_head);
+    let known = repository.as_ref().zip(commit).filter(|(repo, commit)| repo.tree_of(commit).is_ok());
+    let (before, figures) = match known {
+        Some((repository, commit)) => {
+            let here = Config::find(config_path);
+            let before = against_base::config_at(repository, commit, config_path, here.as_deref())?;
+            (before, Some(baselines_at(repository, commit, &opts.folder.baselines)?))
+        }
+        None => (None, None),
+    };
     // What was measured against a base needs no accepted figures.
-    let baseline = match &record.base {
-        Some(_) => of_machine(&read_all(&opts.folder.baselines)?, &record.machine).cloned(),
+    let baseline = match base {
+        Some(_) => {
+            let figures = figures.map_or_else(|| read_all(&opts.folder.baselines), Ok)?;
+            of_machine(&figures, &record.machine).cloned()
+        }
         None => Some(stored(&opts.folder.baselines, &record.machine)?),
     };
     comparable(&record, baseline.as_ref())?;
-    let command = match record.base.as_ref().map(|base| &base.source) {
+    let command = match base.map(|base| &base.source) {
         Some(SourceState::Git { commit, .. }) => format!("perfharness gate --base {commit}"),
         Some(SourceState::Absent { .. }) => "perfharness gate --base-worker COMMAND".into(),
         None => "perfharness gate".into(),
     };
-    let terms =
-        Terms { baseline: baseline.as_ref(), policy: &config.gate, command: &command, one_run: false };
+    let policy = &before.as_ref().unwrap_or(config).gate;
+    let terms = Terms { baseline: baseline.as_ref(), policy, command: &command, one_run: false };
     finish(&judge(&record, &terms), &opts.show, None, terminal)
 }
 

@@ -8,7 +8,7 @@ use perfharness_contract::{Effort, OutcomeKind};
 
 use super::alone::{exit_code, has_failed, stop_on_interrupt, workers_failed};
 use super::asked::{Asked, untimed};
-use super::gate::warn_of_untracked;
+use super::gate::warn_of_unknown;
 use super::session::default_path;
 use super::{Terminal, workers};
 use crate::args::ProfileOpts;
@@ -115,7 +115,7 @@ impl Base {
         let repository = Repository::find()?;
         let base_commit = repository.merge_base(reference)?;
         let head_commit = repository.tracked_state()?;
-        warn_of_untracked(&repository, terminal);
+        warn_of_unknown(&repository, terminal);
         let recipe = BuildRecipe::of(config, &repository)?;
         let versions =
             Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;

@@ -103,12 +103,17 @@ pub(super) fn catalog(
             catalog.workers[number].outcome = Outcome::new(OutcomeKind::Crashed, reason);
         }
     }
-    if catalog.entries.is_empty() {
-        let names: Vec<&str> = commands.iter().map(|c| c.name.as_str()).collect();
-        let message = format!("no worker has anything to measure (asked: {})", names.join(", "));
-        return Err(CommandError::Workers(message));
-    }
     Ok(catalog)
+}
+
+/// Refuses workers that have nothing to measure.
+pub(super) fn insist_on_workloads(catalog: &Catalog) -> Result<(), CommandError> {
+    if !catalog.entries.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = catalog.workers.iter().map(|worker| worker.command.name.as_str()).collect();
+    let message = format!("no worker has anything to measure (asked: {})", names.join(", "));
+    Err(CommandError::Workers(message))
 }
 
 /// SHA-256 over the files that a command names: the program, wherever the system finds it, and a script that an interpreter

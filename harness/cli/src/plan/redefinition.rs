@@ -40,14 +40,14 @@ pub fn defined_by_base(head: &Catalog, base: &Catalog) -> (Catalog, Vec<Redefini
 }
 
 fn merged(base: &WorkloadDef, head: &WorkloadDef, changes: &mut Vec<String>) -> WorkloadDef {
-    differ(changes, "whether it is measured on request", base.on_request, head.on_request);
+    differ(changes, "whether it is measured on request", &base.on_request, &head.on_request);
     let case = |theirs: &CaseDef| {
         let Some(ours) = base.cases.iter().find(|case| case.id == theirs.id) else { return theirs.clone() };
         let of = |what: &str| format!("{what} of case `{}`", theirs.id);
-        differ(changes, &of("the parameters"), json(&ours.params), json(&theirs.params));
-        differ(changes, &of("the efforts"), json(&ours.efforts), json(&theirs.efforts));
-        differ(changes, &of("the items"), json(&ours.items), json(&theirs.items));
-        differ(changes, &of("the floor"), json(&ours.floor), json(&theirs.floor));
+        differ(changes, &of("the parameters"), &ours.params, &theirs.params);
+        differ(changes, &of("the efforts"), &ours.efforts, &theirs.efforts);
+        differ(changes, &of("the items"), &ours.items, &theirs.items);
+        differ(changes, &of("the floor"), &ours.floor, &theirs.floor);
         ours.clone()
     };
     let cases: Vec<CaseDef> = head.cases.iter().map(case).collect();
@@ -56,10 +56,10 @@ fn merged(base: &WorkloadDef, head: &WorkloadDef, changes: &mut Vec<String>) -> 
             return theirs.clone();
         };
         let of = |what: &str| format!("{what} of variant `{}`", theirs.id);
-        differ(changes, &of("the role"), json(&ours.role), json(&theirs.role));
-        differ(changes, &of("the reference"), json(&ours.reference), json(&theirs.reference));
-        differ(changes, &of("the efforts"), json(&ours.efforts), json(&theirs.efforts));
-        differ(changes, &of("the needs"), json(&ours.needs), json(&theirs.needs));
+        differ(changes, &of("the role"), &ours.role, &theirs.role);
+        differ(changes, &of("the reference"), &ours.reference, &theirs.reference);
+        differ(changes, &of("the efforts"), &ours.efforts, &theirs.efforts);
+        differ(changes, &of("the needs"), &ours.needs, &theirs.needs);
         ours.clone()
     };
     let variants: Vec<VariantDef> = head.variants.iter().map(variant).collect();
@@ -72,7 +72,7 @@ fn merged(base: &WorkloadDef, head: &WorkloadDef, changes: &mut Vec<String>) -> 
         let special = if known(case, variant) {
             let ours = base.benchmark(&case.id, &variant.id);
             let what = format!("the expected outcome of `{}/{}`", case.id, variant.id);
-            differ(changes, &what, json(&ours.expect), json(&theirs.expect));
+            differ(changes, &what, &ours.expect, &theirs.expect);
             BenchmarkDef {
                 // What the change leaves out is not run, and accounted for as what it is.
                 skip: theirs.skip,
@@ -92,13 +92,13 @@ fn merged(base: &WorkloadDef, head: &WorkloadDef, changes: &mut Vec<String>) -> 
             None => changes.push(format!("metric `{}` is not reported any more", ours.id)),
             Some(theirs) => {
                 let of = |what: &str| format!("the {what} of metric `{}`", ours.id);
-                differ(changes, &of("unit"), json(&ours.unit), json(&theirs.unit));
-                differ(changes, &of("kind"), json(&ours.kind), json(&theirs.kind));
-                differ(changes, &of("direction"), json(&ours.direction), json(&theirs.direction));
-                differ(changes, &of("scope"), json(&ours.scope), json(&theirs.scope));
-                differ(changes, &of("portability"), json(&ours.portability), json(&theirs.portability));
-                differ(changes, &of("use as a work counter"), ours.work, theirs.work);
-                differ(changes, &of("version"), ours.version, theirs.version);
+                differ(changes, &of("unit"), &ours.unit, &theirs.unit);
+                differ(changes, &of("kind"), &ours.kind, &theirs.kind);
+                differ(changes, &of("direction"), &ours.direction, &theirs.direction);
+                differ(changes, &of("scope"), &ours.scope, &theirs.scope);
+                differ(changes, &of("portability"), &ours.portability, &theirs.portability);
+                differ(changes, &of("use as a work counter"), &ours.work, &theirs.work);
+                differ(changes, &of("version"), &ours.version, &theirs.version);
             }
         }
         ours.clone()
@@ -118,9 +118,9 @@ fn json(value: &impl Serialize) -> String {
     }
 }
 
-fn differ<T: PartialEq + std::fmt::Display>(changes: &mut Vec<String>, what: &str, base: T, head: T) {
+fn differ<T: PartialEq + Serialize>(changes: &mut Vec<String>, what: &str, base: &T, head: &T) {
     if base != head {
-        changes.push(format!("{what}: {base} in the base, {head} here"));
+        changes.push(format!("{what}: {} in the base, {} here", json(base), json(head)));
     }
 }
 

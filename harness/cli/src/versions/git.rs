@@ -50,9 +50,35 @@ impl Repository {
         if self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).is_err() {
             return Err(VersionsError::NoCommit { reference: reference.to_owned(), shallow });
         }
+        let named = ["refs/heads", "refs/tags", "refs/remotes"].map(|kind| format!("{kind}/{reference}"));
+        let is_there = |name: &&String| self.git(&["show-ref", "--verify", "--quiet", name]).is_ok();
+        let mut names = named.iter().filter(is_there);
+        if let (Some(one), Some(other)) = (names.next(), names.next()) {
+            let names = format!("{one} and {other}");
+            return Err(VersionsError::Ambiguous { reference: reference.to_owned(), names });
+        }
         self.git(&["merge-base", "--end-of-options", "HEAD", reference])
             .or_else(|_| self.git(&["merge-base", "HEAD", reference]))
             .map_err(|_| VersionsError::NoMergeBase { reference: reference.to_owned(), shallow })
+    }
+
+    /// Files that a change may have, and a build from a commit has not: those that git does not know and is not told to
+    /// ignore, and those that it was told to look away from and that differ.
+    pub fn unknown(&self) -> Vec<String> {
+        let mut unknown = self.untracked();
+        let listed = self.git(&["ls-files", "-v", "--stage"]).unwrap_or_default();
+        for line in listed.lines() {
+            // "h 100644 DIGEST 0\tPATH": a small letter for what is assumed to be unchanged, S for what is skipped.
+            let Some((facts, path)) = line.split_once('\t') else { continue };
+            let mut facts = facts.split(' ');
+            let (tag, digest) = (facts.next().unwrap_or_default(), facts.nth(1).unwrap_or_default());
+            let is_hidden = tag == "S" || tag.chars().all(|c| c.is_ascii_lowercase());
+            if is_hidden && self.root.join(path).is_file() {
+                let now = self.git(&["hash-object", "--", path]).unwrap_or_default();
+                unknown.extend((now != digest).then(|| path.to_owned()));
+            }
+        }
+        unknown
     }
 
     /// A commit of what the tracked files are now: HEAD, or one that no branch has, if they were changed.
@@ -72,7 +98,7 @@ impl Repository {
     }
 
     /// Untracked files that are not ignored: what a build from a commit would not have.
-    pub fn untracked(&self) -> Vec<String> {
+    fn untracked(&self) -> Vec<String> {
         let listed = self.git(&["ls-files", "--others", "--exclude-standard"]).unwrap_or_default();
         listed.lines().map(str::to_owned).collect()
     }

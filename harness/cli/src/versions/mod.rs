@@ -42,6 +42,23 @@ pub enum VersionsError {
         /// Whether the clone is shallow.
         shallow: bool,
     },
+    /// The name stands for several commits.
+    #[error("--base {reference} may be {names}; write the whole name of the one that is meant")]
+    Ambiguous {
+        /// The name.
+        reference: String,
+        /// What it stands for.
+        names: String,
+    },
+    /// Git sees no change, and there are files that it does not see.
+    #[error(
+        "the base and the code here are the same as git sees them, and it does not see {}; `git add` what belongs to the change, or have git ignore it",
+        files.join(", ")
+    )]
+    Unseen {
+        /// Some of the files.
+        files: Vec<String>,
+    },
     /// The two have no commit in common.
     #[error(
         "HEAD and {reference} have no commit in common{}",
@@ -152,6 +169,8 @@ impl VersionsError {
             Self::NoRepository { .. }
                 | Self::NoCommit { .. }
                 | Self::NoMergeBase { .. }
+                | Self::Ambiguous { .. }
+                | Self::Unseen { .. }
                 | Self::NoWorker
                 | Self::Shared { .. }
                 | Self::Link { .. }

@@ -90,12 +90,13 @@ pub(super) fn workers(
 ) -> Result<Vec<WorkerCommand>, VersionsError> {
     let tree = || place.tree().join(&recipe.inside).components().collect();
     let folder = if recipe.reads_sources { tree() } else { place.empty() };
-    let side = Side { side, recipe, root, place, folder };
-    recipe.workers.iter().map(|worker| side.worker(worker)).collect()
+    let surroundings = Surroundings { name: side, recipe, root, place, folder };
+    recipe.workers.iter().map(|worker| surroundings.worker(worker)).collect()
 }
 
-struct Side<'a> {
-    side: &'static str,
+struct Surroundings<'a> {
+    /// Which version.
+    name: &'static str,
     recipe: &'a BuildRecipe,
     /// The working copy.
     root: &'a Path,
@@ -104,7 +105,7 @@ struct Side<'a> {
     folder: PathBuf,
 }
 
-impl Side<'_> {
+impl Surroundings<'_> {
     fn worker(&self, worker: &WorkerConfig) -> Result<WorkerCommand, VersionsError> {
         let mut command = Vec::new();
         for (number, word) in worker.command.iter().enumerate() {
@@ -135,10 +136,10 @@ impl Side<'_> {
             // A relative program is looked up from the folder that the harness was started in.
             return Ok(if is_program && is_path { text(&here) } else { own });
         }
-        // An interpreter that was set up in the working copy, and lies elsewhere in truth, is shared by both.
+        // An interpreter that was set up in the working copy, and lies elsewhere in truth, is shared by both. Anything else
+        // that this version lacks it has to do without.
         let there = self.root.join(&self.recipe.inside).join(word);
-        if is_path && there.exists() {
-            self.check(word, &there)?;
+        if is_path && there.exists() && self.check(word, &there).is_ok() {
             return Ok(text(&there));
         }
         Ok(if is_program && is_path { text(&here) } else { own })
@@ -160,7 +161,7 @@ impl Side<'_> {
         let path = self.place.run().join(inside);
         let with_suffix = PathBuf::from(format!("{}{}", path.display(), std::env::consts::EXE_SUFFIX));
         let found = [path, with_suffix.clone()].into_iter().find(|path| path.exists());
-        found.ok_or(VersionsError::NoProgram { side: self.side, path: Path::new(TARGET).join(inside) })
+        found.ok_or(VersionsError::NoProgram { side: self.name, path: Path::new(TARGET).join(inside) })
     }
 
     /// Where this version's libraries and modules are, in place of those of the working copy.

@@ -18,8 +18,9 @@ use crate::exit::{CommandError, CommandResult};
 use crate::measure::WorkerCommand;
 use crate::plan::{CasePlan, Catalog, Design, Redefinition, Selection, pairs};
 use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState, VersionRecord, VersionsRecord};
+use crate::render::units::counted;
 use crate::request::RunRequest;
-use crate::versions::{BuildRecipe, Repository, Version, Versions};
+use crate::versions::{BuildRecipe, Repository, Version, Versions, VersionsError};
 
 /// Both sides, ready to be measured.
 struct Sides {
@@ -53,19 +54,21 @@ pub(super) fn gate(
     let place = Place::at(&path, opts.resume)?;
     let commits = opts.base.as_deref().map(Commits::of).transpose()?;
     let here = Config::find(config_path);
-    let before = match &commits {
+    let base = match &commits {
         Some(commits) => config_at(&commits.repository, &commits.base, config_path, here.as_deref())?,
         None => None,
     };
-    // Conditions, commands and policy are those of the base: a change would choose what is measured of it.
-    let used = before.as_ref().filter(|_| !opts.trust_head).unwrap_or(config);
+    let file = here.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
+    let configurations = Configurations { here: config, path: file, base, trust_head: opts.trust_head };
+    let used = configurations.used();
     let mut request = request(&patterns(&opts.what), &opts.measure, used, Effort::Standard)?;
     let machine = machine(&request.device, used, terminal);
+    let folder = &opts.folder.baselines;
     let mut rules = match &commits {
-        Some(commits) => rules_of(commits, used, before.is_some(), config, &here, opts, &machine)?,
+        Some(commits) => rules_of(commits, &configurations, folder, &machine, terminal)?,
         None => Rules {
             policy: config.gate.clone(),
-            baseline: of_machine(&file::read_all(&opts.folder.baselines)?, &machine).cloned(),
+            baseline: of_machine(&file::read_all(folder)?, &machine).cloned(),
             redefined: Vec::new(),
             remarks: Vec::new(),
         },
@@ -191,50 +194,81 @@ impl Commits {
     }
 }
 
+/// The configuration of the change, and that of its base.
+struct Configurations<'a> {
+    here: &'a Config,
+    path: PathBuf,
+    base: Option<Config>,
+    trust_head: bool,
+}
+
+impl Configurations<'_> {
+    /// The one that holds. Conditions, commands and policy are those of the base: a change would choose what is measured of
+    /// it.
+    fn used(&self) -> &Config {
+        self.base.as_ref().filter(|_| !self.trust_head).unwrap_or(self.here)
+    }
+
+    /// What there is to say of the change's.
+    fn told(&self, repository: &Repository) -> (Vec<String>, Option<Redefinition>) {
+        let path = self.path.display();
+        if self.trust_head {
+            let remark = "policy and accepted figures are those of the change, by --trust-head";
+            return (vec![remark.into()], None);
+        }
+        let Some(base) = &self.base else {
+            return (vec![format!("the base has no {path}; the one here is used")], None);
+        };
+        let edits = base.gate.without_commands() != self.here.gate.without_commands();
+        let remark = format!("this change edits [gate] in {path}; it is judged by what was there before");
+        let changes = base.differences(self.here, &|folder| repository.relative(folder));
+        let subject = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let redefined = Redefinition { subject: subject.unwrap_or_default(), changes };
+        let redefined = Some(redefined).filter(|redefined| !redefined.changes.is_empty());
+        (edits.then_some(remark).into_iter().collect(), redefined)
+    }
+}
+
 /// Policy and accepted figures of the base, so that a change cannot excuse itself, and what the change says otherwise.
 fn rules_of(
     commits: &Commits,
-    used: &Config,
-    base_has_one: bool,
-    config: &Config,
-    here: &Option<PathBuf>,
-    opts: &GateOpts,
+    configurations: &Configurations<'_>,
+    folder: &Path,
     machine: &Machine,
+    terminal: &Terminal,
 ) -> Result<Rules, CommandError> {
     let repository = &commits.repository;
-    let here = here.clone().unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-    let (mut remarks, mut redefined) = (Vec::new(), Vec::new());
-    let changes = used.differences(config, &|folder| repository.relative(folder));
-    if opts.trust_head {
-        remarks.push("policy and accepted figures are those of the change, by --trust-head".into());
-    } else if !base_has_one {
-        remarks.push(format!("the base has no {}; the one here is used", here.display()));
-    } else {
-        if used.gate.without_commands() != config.gate.without_commands() {
-            remarks.push(format!(
-                "this change edits [gate] in {}; it is judged by what was there before",
-                here.display()
-            ));
-        }
-        if !changes.is_empty() {
-            let subject = here.file_name().map(|name| name.to_string_lossy().into_owned());
-            redefined.push(Redefinition { subject: subject.unwrap_or_default(), changes });
-        }
+    let (mut remarks, redefined) = configurations.told(repository);
+    if let Some(Redefinition { subject, changes }) = &redefined {
+        terminal.warn(&format!(
+            "{subject}: {}; what the base says holds, until the change is merged or acknowledged",
+            changes.join("; ")
+        ));
     }
-    let baseline = if opts.trust_head {
-        of_machine(&file::read_all(&opts.folder.baselines)?, machine).cloned()
+    let here = file::read_all(folder)?;
+    let figures = if configurations.trust_head {
+        here
     } else {
-        let before = baselines_at(repository, &commits.base, &opts.folder.baselines)?;
-        remarks.extend(baseline_changes(&before, &file::read_all(&opts.folder.baselines)?));
-        of_machine(&before, machine).cloned()
+        let before = baselines_at(repository, &commits.base, folder)?;
+        remarks.extend(baseline_changes(&before, &here, folder));
+        before
     };
-    Ok(Rules { policy: used.gate.clone(), baseline, redefined, remarks })
+    Ok(Rules {
+        policy: configurations.used().gate.clone(),
+        baseline: of_machine(&figures, machine).cloned(),
+        redefined: redefined.into_iter().collect(),
+        remarks,
+    })
 }
 
 /// Both versions, built from commits by the same commands.
 fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<Sides, CommandError> {
     let Commits { repository, base, head } = commits;
-    warn_of_untracked(&repository, terminal);
+    let unknown = warn_of_unknown(&repository, terminal);
+    if !unknown.is_empty() && repository.tree_of(&base)? == repository.tree_of(&head)? {
+        let files = unknown.into_iter().take(3).collect();
+        return Err(VersionsError::Unseen { files }.into());
+    }
     let recipe = BuildRecipe::of(used, &repository)?;
     let versions = Versions::build(repository, &base, &head, &recipe, &|text| terminal.hint(text))?;
     Ok(Sides {
@@ -246,22 +280,25 @@ fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<
     })
 }
 
-/// A file that git does not know is in no build of a commit.
-pub(in crate::commands) fn warn_of_untracked(repository: &Repository, terminal: &Terminal) {
-    let untracked = repository.untracked();
-    if !untracked.is_empty() {
-        let some: Vec<&str> = untracked.iter().take(3).map(String::as_str).collect();
+/// A file that git does not know is in no build of a commit. What this program writes by default is none of the change.
+pub(in crate::commands) fn warn_of_unknown(repository: &Repository, terminal: &Terminal) -> Vec<String> {
+    let mut unknown = repository.unknown();
+    unknown.retain(|path| !path.starts_with("reports/"));
+    if !unknown.is_empty() {
+        let some: Vec<&str> = unknown.iter().take(3).map(String::as_str).collect();
+        let files = counted(unknown.len(), "file");
         terminal.warn(&format!(
-            "{} untracked files are not built (e.g. {}); `git add` what belongs to the change",
-            untracked.len(),
+            "{files} untracked or hidden from git {} not built (e.g. {}); `git add` what belongs to the change",
+            if unknown.len() == 1 { "is" } else { "are" },
             some.join(", ")
         ));
     }
+    unknown
 }
 
 /// The configuration that holds in a commit: that of the name which the user gave, or the nearest to the current folder. Not
 /// the one that is found here: a change may have moved it, or put another one nearer.
-fn config_at(
+pub(super) fn config_at(
     repository: &Repository,
     commit: &str,
     named: Option<&Path>,
@@ -301,10 +338,11 @@ pub(in crate::commands) fn baselines_at(
 }
 
 /// What a change does to accepted figures, for whoever reviews it.
-fn baseline_changes(before: &[Baseline], after: &[Baseline]) -> Vec<String> {
+fn baseline_changes(before: &[Baseline], after: &[Baseline], folder: &Path) -> Vec<String> {
     let mut remarks = Vec::new();
+    let file = |class: &str| folder.join(file::name_for(class)).display().to_string();
     for baseline in after {
-        let file = file::name_for(&baseline.class);
+        let file = file(&baseline.class);
         match before.iter().find(|other| other.class == baseline.class) {
             None => remarks.push(format!(
                 "this change adds accepted figures, {file}; they count once they are in the base"
@@ -317,7 +355,7 @@ fn baseline_changes(before: &[Baseline], after: &[Baseline]) -> Vec<String> {
         }
     }
     for gone in before.iter().filter(|b| !after.iter().any(|other| other.class == b.class)) {
-        remarks.push(format!("this change removes accepted figures, {}", file::name_for(&gone.class)));
+        remarks.push(format!("this change removes accepted figures, {}", file(&gone.class)));
     }
     remarks
 }

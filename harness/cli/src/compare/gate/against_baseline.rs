@@ -1,6 +1,6 @@
 //! A record against accepted figures.
 
-use perfharness_contract::{Direction, MetricDef, MetricKind, Portability, standard};
+use perfharness_contract::{Direction, MetricDef, MetricKind, OutcomeKind, Portability, standard};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::{
     Account, Advisory, Evidence, ExactFigure, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence,
@@ -56,6 +56,15 @@ impl Judging<'_> {
         let mut rows = Vec::new();
         let mut bound = 0;
         for Account { id, presence } in accounts {
+            // On a machine of the same class nothing else than the code can be the reason.
+            if let Presence::Skipped { why } = &presence
+                && same_class
+                && self.benchmark(&id).is_some_and(|b| b.outcome.kind == OutcomeKind::Skipped)
+            {
+                let why = format!("it was accepted, and is left out now: {why}");
+                rows.push(self.row(&id, None, against, Judgement::failed(why)));
+                continue;
+            }
             if let Some(judgement) = presence.judgement() {
                 rows.push(self.row(&id, None, against, judgement));
                 continue;
@@ -154,12 +163,12 @@ impl Judging<'_> {
         if !figures.is_of(definition) {
             let (from, to) = (figures.version, definition.version);
             // The base defines the metrics, where there is one.
-            let is_older = self.record.base.is_some();
-            return Some(if is_older {
-                Judgement::outdated(from, to)
-            } else {
-                Judgement::redefined(from, to)
-            });
+            if self.record.base.is_some() {
+                return Some(Judgement::outdated(from, to));
+            }
+            let what = "its unit, kind, direction or use as a work counter is not that which was accepted";
+            let other = || Judgement::changed(vec![what.to_owned()]);
+            return Some(if from == to { other() } else { Judgement::redefined(from, to) });
         }
         let is_judged = figures.work || definition.direction != Direction::Neutral;
         let found = benchmark.metrics.get(definition.id.as_str());

@@ -88,32 +88,23 @@ rows! {
         expect: &[2, 3],
         ..ROW
     };
-}
-
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The launches that are nearest to the base's are compared, and one that is as low as the base's is enough.
-        a_count_that_varies_on_one_side_only: Row {
-            base: |repo| { repo.configure(GATED); repo.code("COPIES = 1", "COPIES = 2"); },
-            arrange: |repo| {
-                repo.code("STEPS = 10_000", "STEPS = 13_000");
-                repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        global COPIES\n        COPIES = 2 if launch() == 1 else 50\n");
-            },
-            line: "gate --base main gated/n1/work --launches 2",
-            expect: &[3, 4],
-            ..ROW
-        };
-        /// What is undecided may pass, but not what the base had and the change skips.
-        a_benchmark_that_is_skipped_and_undecided_passes: Row {
-            arrange: |repo| {
-                repo.plant();
-                repo.code("BENCHMARKS = []", "BENCHMARKS = [{\"case\": \"n1\", \"variant\": \"work\", \"skip\": \"not today\"}]");
-            },
-            line: "gate --base main gated/n1/work --fail-on regressed,failed",
-            expect: &[5],
-            ..OWN
-        };
-    }
+    a_count_that_varies_on_one_side_only: Row {
+        base: |repo| { repo.configure(GATED); repo.code("COPIES = 1", "COPIES = 2"); },
+        arrange: |repo| {
+            repo.code("STEPS = 10_000", "STEPS = 13_000");
+            repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        global COPIES\n        COPIES = 2 if launch() == 1 else 50\n");
+        },
+        line: "gate --base main gated/n1/work --launches 2",
+        expect: &[3, 4],
+        ..ROW
+    };
+    a_benchmark_that_is_skipped_and_undecided_passes: Row {
+        arrange: |repo| {
+            repo.plant();
+            repo.code("BENCHMARKS = []", "BENCHMARKS = [{\"case\": \"n1\", \"variant\": \"work\", \"skip\": \"not today\"}]");
+        },
+        line: "gate --base main gated/n1/work --fail-on regressed,failed",
+        expect: &[5],
+        ..OWN
+    };
 }

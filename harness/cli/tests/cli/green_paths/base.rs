@@ -86,79 +86,67 @@ rows! {
         expect: &[2, 3, 4],
         ..ROW
     };
+    a_base_that_crashes_in_one_of_the_benchmarks: Row {
+        base: |repo| apart(repo, "        sys.exit(7)\n"),
+        arrange: |repo| { repo.code("        sys.exit(7)\n", "        pass\n"); repo.plant(); },
+        says: &["gated/n1/work", "base"],
+        ..ALL
+    };
+    a_base_that_crashes_in_its_second_launch: Row {
+        base: |repo| apart(repo, "        sys.exit(7) if launch() > 1 else None\n"),
+        arrange: |repo| { repo.code("        sys.exit(7) if launch() > 1 else None\n", "        pass\n"); repo.plant(); },
+        line: "gate --base main --launches 2",
+        expect: &[3, 4],
+        says: &["gated/n1/work", "base"],
+        ..ALL
+    };
+    a_second_worker_that_fails_on_the_side_of_the_base: Row {
+        base: |repo| second_worker(repo, "sys.exit(7)\n"),
+        arrange: |repo| mend_second(repo, "sys.exit(7)\n"),
+        line: "gate --base main gated/n1/before second/n1/work",
+        says: &["second"],
+        ..ALL
+    };
+    a_second_worker_that_only_the_head_has: Row {
+        base: |repo| { second_worker(repo, ""); repo.rename("bench/second.py", "elsewhere.py"); },
+        arrange: |repo| { repo.rename("elsewhere.py", "bench/second.py"); mend_second(repo, ""); },
+        line: "gate --base main gated/n1/before second/n1/work",
+        expect: &[2, 4],
+        says: &["second"],
+        ..ALL
+    };
+    a_base_without_the_worker: Row {
+        base: |repo| { repo.configure(GATED); repo.rename(WORKER, "elsewhere.py"); },
+        arrange: |repo| { repo.rename("elsewhere.py", WORKER); repo.plant(); },
+        expect: &[2, 4],
+        ..OPEN
+    };
 }
 
-/// One benchmark has nothing to be compared with, and the other is unchanged, so that the time of one launch is all that
-/// is open in a gate that forgets the first.
-mod awaited {
-    use super::*;
-
-    /// A worker whose benchmark `work` is its own affair.
-    fn apart(repo: &Repo, python: &str) {
-        repo.configure(GATED);
-        repo.code(
-            "    for _ in range(COPIES):",
-            &format!("    if working:\n{python}    for _ in range(COPIES if working else 1):"),
-        );
-        repo.code("copied = 0\n", "copied, working = 0, False\n");
-        repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        global working\n        working = request[\"benchmark\"].endswith(\"work\")\n");
-    }
-
-    fn second_worker(repo: &Repo, broken: &str) {
-        repo.configure("[[worker]]\ncommand = [\"python3\", \"bench/my_worker.py\"]\n[[worker]]\ncommand = [\"python3\", \"bench/second.py\"]\n");
-        repo.copy(WORKER, "bench/second.py");
-        repo.edit("bench/second.py", "\"id\": \"gated\"", "\"id\": \"second\"");
-        repo.edit("bench/second.py", "PAGE = bytes(4096)\n", &format!("{broken}PAGE = bytes(4096)\n"));
-    }
-
-    fn mend_second(repo: &Repo, broken: &str) {
-        if !broken.is_empty() {
-            repo.edit("bench/second.py", broken, "");
-        }
-        repo.edit("bench/second.py", "STEPS = 10_000", "STEPS = 13_000");
-        repo.edit("bench/second.py", "COPIES = 1", "COPIES = 2");
-    }
-
-    const ALL: Row = Row { line: "gate --base main", expect: &[4], ..ROW };
-
-    rows! {
-        /// What has no counterpart is taken for new.
-        a_base_that_crashes_in_one_of_the_benchmarks: Row {
-            base: |repo| apart(repo, "        sys.exit(7)\n"),
-            arrange: |repo| { repo.code("        sys.exit(7)\n", "        pass\n"); repo.plant(); },
-            says: &["gated/n1/work", "base"],
-            ..ALL
-        };
-        /// The same, in the second launch only.
-        a_base_that_crashes_in_its_second_launch: Row {
-            base: |repo| apart(repo, "        sys.exit(7) if launch() > 1 else None\n"),
-            arrange: |repo| { repo.code("        sys.exit(7) if launch() > 1 else None\n", "        pass\n"); repo.plant(); },
-            line: "gate --base main --launches 2",
-            expect: &[3, 4],
-            says: &["gated/n1/work", "base"],
-            ..ALL
-        };
-        /// A worker that gives no workloads is a remark, and its benchmarks are new.
-        a_second_worker_that_fails_on_the_side_of_the_base: Row {
-            base: |repo| second_worker(repo, "sys.exit(7)\n"),
-            arrange: |repo| mend_second(repo, "sys.exit(7)\n"),
-            line: "gate --base main gated/n1/before second/n1/work",
-            says: &["second"],
-            ..ALL
-        };
-        /// The same for one that is not there.
-        a_second_worker_that_only_the_head_has: Row {
-            base: |repo| { second_worker(repo, ""); repo.rename("bench/second.py", "elsewhere.py"); },
-            arrange: |repo| { repo.rename("elsewhere.py", "bench/second.py"); mend_second(repo, ""); },
-            line: "gate --base main gated/n1/before second/n1/work",
-            says: &["second"],
-            ..ALL
-        };
-        /// The path is that of no file in its tree, and then that of the file here.
-        a_base_without_the_worker: Row {
-            base: |repo| { repo.configure(GATED); repo.rename(WORKER, "elsewhere.py"); },
-            arrange: |repo| { repo.rename("elsewhere.py", WORKER); repo.plant(); },
-            ..OPEN
-        };
-    }
+/// A worker whose benchmark `work` is its own affair.
+fn apart(repo: &Repo, python: &str) {
+    repo.configure(GATED);
+    repo.code(
+        "    for _ in range(COPIES):",
+        &format!("    if working:\n{python}    for _ in range(COPIES if working else 1):"),
+    );
+    repo.code("copied = 0\n", "copied, working = 0, False\n");
+    repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        global working\n        working = request[\"benchmark\"].endswith(\"work\")\n");
 }
+
+fn second_worker(repo: &Repo, broken: &str) {
+    repo.configure("[[worker]]\ncommand = [\"python3\", \"bench/my_worker.py\"]\n[[worker]]\ncommand = [\"python3\", \"bench/second.py\"]\n");
+    repo.copy(WORKER, "bench/second.py");
+    repo.edit("bench/second.py", "\"id\": \"gated\"", "\"id\": \"second\"");
+    repo.edit("bench/second.py", "PAGE = bytes(4096)\n", &format!("{broken}PAGE = bytes(4096)\n"));
+}
+
+fn mend_second(repo: &Repo, broken: &str) {
+    if !broken.is_empty() {
+        repo.edit("bench/second.py", broken, "");
+    }
+    repo.edit("bench/second.py", "STEPS = 10_000", "STEPS = 13_000");
+    repo.edit("bench/second.py", "COPIES = 1", "COPIES = 2");
+}
+
+const ALL: Row = Row { line: "gate --base main", expect: &[4], ..ROW };

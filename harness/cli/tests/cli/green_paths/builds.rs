@@ -119,106 +119,88 @@ rows! {
         line: "gate gated/n1/work --base-worker 'python3 bench/my_worker.py old' --worker 'python3 bench/my_worker.py new'",
         ..ROW
     };
+    a_build_that_makes_nothing: Row {
+        arrange: |repo| { repo.plant(); repo.write("build.sh", "exit 0\n"); },
+        expect: &[1],
+        says: &["my_worker"],
+        ..OF_BUILD
+    };
+    a_build_that_makes_only_what_is_not_there: Row {
+        base: |repo| repo.build_by(&format!("if [ -e \"$CARGO_TARGET_DIR/my_worker\" ]; then exit 0; fi\n{BUILD}")),
+        ..OF_BUILD
+    };
+    a_build_that_makes_only_the_data_that_is_not_there: Row {
+        base: |repo| reads_data_of_target(
+            repo, &format!("{BUILD}[ -e \"$CARGO_TARGET_DIR/factor.txt\" ] || {WITH_DATA}")
+        ),
+        arrange: |repo| repo.write("bench/factor.txt", "2"),
+        ..OF_BUILD
+    };
+    a_program_that_cargo_skips: Row {
+        base: |repo| cargo_package(repo, ""),
+        arrange: |repo| {
+            repo.edit("src/main.rs", "{ \"1\" }", "{ \"2\" }");
+            repo.edit("Cargo.toml", "edition = \"2021\"\n",
+                "edition = \"2021\"\n[features]\nfull = []\n[[bin]]\nname = \"gated\"\npath = \"src/main.rs\"\nrequired-features = [\"full\"]\n");
+        },
+        tools: CARGO,
+        expect: &[1],
+        says: &["gated"],
+        ..ROW
+    };
+    a_setting_of_cargo_that_is_the_heads_alone: Row {
+        base: |repo| cargo_package(repo, ""),
+        arrange: |repo| repo.write(".cargo/config.toml", "[build]\nrustflags = [\"--cfg\", \"planted\"]\n"),
+        tools: CARGO,
+        ..ROW
+    };
+    a_setting_in_a_folder_above_the_tree: Row {
+        base: |repo| { repo.build_by(LOOK_ABOVE); repo.work_from("1"); },
+        arrange: |repo| repo.write("factor.txt", "2"),
+        ..OF_BUILD
+    };
+    a_program_with_a_library_of_its_own: LIBRARY;
+    a_program_with_a_data_file_of_its_own: Row {
+        base: |repo| reads_data_of_target(repo, &format!("{BUILD}{WITH_DATA}")),
+        arrange: |repo| repo.write("bench/factor.txt", "2"),
+        ..OF_BUILD
+    };
+    a_data_file_that_the_build_makes_and_an_argument_names: Row {
+        base: |repo| {
+            reads_data_of_target(repo, &format!("{BUILD}{WITH_DATA}"));
+            repo.code("os.path.dirname(__file__), 'factor.txt'", "sys.argv[1], 'factor.txt'");
+            repo.configure("[gate]\nbuild = [\"sh\", \"build.sh\"]\nworker = [\"{target}/my_worker\", \"{target}\"]\n");
+        },
+        arrange: |repo| repo.write("bench/factor.txt", "2"),
+        ..OF_BUILD
+    };
+    two_workers_with_other_data_beside_them: Row {
+        base: |repo| two_folders(repo, "factor.txt", ["1", "2"], "int(open(os.path.dirname(__file__) + '/factor.txt').read())"),
+        arrange: |_| {},
+        line: TWO_WORKERS,
+        ..ROW
+    };
+    two_workers_with_other_modules_beside_them: Row {
+        base: |repo| two_folders(repo, "amount.py", ["FACTOR = 1\n", "FACTOR = 2\n"], "__import__('amount').FACTOR"),
+        arrange: |_| {},
+        line: TWO_WORKERS,
+        ..ROW
+    };
+    two_programs_with_other_data_beside_them: Row {
+        base: |repo| {
+            two_folders(repo, "factor.txt", ["1", "2"], "int(open(os.path.dirname(__file__) + '/factor.txt').read())");
+            repo.make_executable("old/worker.py");
+            repo.make_executable("new/worker.py");
+        },
+        arrange: |_| {},
+        line: "gate gated/n1/work --base-worker old/worker.py --worker new/worker.py",
+        systems: UNIX,
+        ..ROW
+    };
 }
 
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The base's program still lies where the head's should be.
-        a_build_that_makes_nothing: Row {
-            arrange: |repo| { repo.plant(); repo.write("build.sh", "exit 0\n"); },
-            expect: &[1],
-            says: &["my_worker"],
-            ..OF_BUILD
-        };
-        /// The same, with a build that is made to save time.
-        a_build_that_makes_only_what_is_not_there: Row {
-            base: |repo| repo.build_by(&format!("if [ -e \"$CARGO_TARGET_DIR/my_worker\" ]; then exit 0; fi\n{BUILD}")),
-            ..OF_BUILD
-        };
-        /// The same for what the program loads.
-        a_build_that_makes_only_the_data_that_is_not_there: Row {
-            base: |repo| reads_data_of_target(
-                repo, &format!("{BUILD}[ -e \"$CARGO_TARGET_DIR/factor.txt\" ] || {WITH_DATA}")
-            ),
-            arrange: |repo| repo.write("bench/factor.txt", "2"),
-            ..OF_BUILD
-        };
-        /// What Cargo skips, because a feature is missing, is still there from the base.
-        a_program_that_cargo_skips: Row {
-            base: |repo| cargo_package(repo, ""),
-            arrange: |repo| {
-                repo.edit("src/main.rs", "{ \"1\" }", "{ \"2\" }");
-                repo.edit("Cargo.toml", "edition = \"2021\"\n",
-                    "edition = \"2021\"\n[features]\nfull = []\n[[bin]]\nname = \"gated\"\npath = \"src/main.rs\"\nrequired-features = [\"full\"]\n");
-            },
-            tools: CARGO,
-            expect: &[1],
-            says: &["gated"],
-            ..ROW
-        };
-        /// Both trees lie below the repository, and Cargo reads the settings of all folders above.
-        a_setting_of_cargo_that_is_the_heads_alone: Row {
-            base: |repo| cargo_package(repo, ""),
-            arrange: |repo| repo.write(".cargo/config.toml", "[build]\nrustflags = [\"--cfg\", \"planted\"]\n"),
-            tools: CARGO,
-            ..ROW
-        };
-        /// Cargo takes a toolchain or a workspace from a folder above as well; this stands for every such file.
-        a_setting_in_a_folder_above_the_tree: Row {
-            base: |repo| { repo.build_by(LOOK_ABOVE); repo.work_from("1"); },
-            arrange: |repo| repo.write("factor.txt", "2"),
-            ..OF_BUILD
-        };
-        /// Only the program itself is compared, and only it is kept of the base's build.
-        a_program_with_a_library_of_its_own: LIBRARY;
-        /// The same for a data file that the build makes.
-        a_program_with_a_data_file_of_its_own: Row {
-            base: |repo| reads_data_of_target(repo, &format!("{BUILD}{WITH_DATA}")),
-            arrange: |repo| repo.write("bench/factor.txt", "2"),
-            ..OF_BUILD
-        };
-        /// Nothing but the program is copied, which then does not find its data on either side.
-        a_data_file_that_the_build_makes_and_an_argument_names: Row {
-            base: |repo| {
-                reads_data_of_target(repo, &format!("{BUILD}{WITH_DATA}"));
-                repo.code("os.path.dirname(__file__), 'factor.txt'", "sys.argv[1], 'factor.txt'");
-                repo.configure("[gate]\nbuild = [\"sh\", \"build.sh\"]\nworker = [\"{target}/my_worker\", \"{target}\"]\n");
-            },
-            arrange: |repo| repo.write("bench/factor.txt", "2"),
-            ..OF_BUILD
-        };
-        /// Two equal scripts are taken for equal programs.
-        two_workers_with_other_data_beside_them: Row {
-            base: |repo| two_folders(repo, "factor.txt", ["1", "2"], "int(open(os.path.dirname(__file__) + '/factor.txt').read())"),
-            arrange: |_| {},
-            line: TWO_WORKERS,
-            ..ROW
-        };
-        /// The same.
-        two_workers_with_other_modules_beside_them: Row {
-            base: |repo| two_folders(repo, "amount.py", ["FACTOR = 1\n", "FACTOR = 2\n"], "__import__('amount').FACTOR"),
-            arrange: |_| {},
-            line: TWO_WORKERS,
-            ..ROW
-        };
-        /// The same for what is started by itself.
-        two_programs_with_other_data_beside_them: Row {
-            base: |repo| {
-                two_folders(repo, "factor.txt", ["1", "2"], "int(open(os.path.dirname(__file__) + '/factor.txt').read())");
-                repo.make_executable("old/worker.py");
-                repo.make_executable("new/worker.py");
-            },
-            arrange: |_| {},
-            line: "gate gated/n1/work --base-worker old/worker.py --worker new/worker.py",
-            systems: UNIX,
-            ..ROW
-        };
-    }
-
-    /// Takes a file from the nearest folder that has it, as tools take their settings.
-    const LOOK_ABOVE: &str = "\
+/// Takes a file from the nearest folder that has it, as tools take their settings.
+const LOOK_ABOVE: &str = "\
 set -e
 top=$PWD
 while [ \"$PWD\" != / ] && ! [ -e factor.txt ]; do cd ..; done
@@ -226,4 +208,3 @@ mkdir -p \"$CARGO_TARGET_DIR\"
 sed \"s/FACTOR = 1/FACTOR = $(cat factor.txt 2>/dev/null || echo 1)/\" \"$top/bench/my_worker.py\" > \"$CARGO_TARGET_DIR/my_worker\"
 chmod +x \"$CARGO_TARGET_DIR/my_worker\"
 ";
-}

@@ -91,7 +91,7 @@ rows! {
             repo.git(&["commit", "--quiet", "--all", "--message", "the change"]);
         },
         is_committed: false,
-        expect: &[3, 4, 5],
+        expect: &[2, 3, 4, 5],
         ..OWN
     };
 }

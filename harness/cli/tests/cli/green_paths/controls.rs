@@ -46,15 +46,6 @@ rows! {
         finds: &[],
         ..UNCHANGED
     };
-}
-
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The script is looked for in the current folder first, which is the head.
-        a_planted_change_in_the_configuration_of_the_readme_is_found: ROW;
-        /// The same, with every benchmark.
-        a_planted_change_is_found_among_all_benchmarks: Row { line: "gate --base main", ..ROW };
-    }
+    a_planted_change_in_the_configuration_of_the_readme_is_found: ROW;
+    a_planted_change_is_found_among_all_benchmarks: Row { line: "gate --base main", ..ROW };
 }

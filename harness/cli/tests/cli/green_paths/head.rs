@@ -151,30 +151,21 @@ rows! {
         systems: UNIX,
         ..FAILS
     };
-}
-
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// What this machine is said to lack is skipped, which is open, though the base had it on the same machine.
-        a_head_that_says_that_it_is_unavailable: Row {
-            arrange: |repo| {
-                repo.plant();
-                repo.code("frame[\"error\"] = {\"code\": \"failed\"", "frame[\"error\"] = {\"code\": \"unavailable\"");
-                repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        raise ValueError('no such thing here')\n");
-            },
-            ..FAILS
-        };
-        /// The same for one of two benchmarks, where the other is unchanged and undecided is no failure.
-        a_head_that_says_that_one_benchmark_is_unavailable: Row {
-            arrange: |repo| {
-                repo.code("frame[\"error\"] = {\"code\": \"failed\"", "frame[\"error\"] = {\"code\": \"unavailable\"");
-                repo.code("    if op == \"prepare\":\n",
-                    "    if op == \"prepare\":\n        if request[\"benchmark\"].endswith(\"work\"):\n            raise ValueError('no such thing here')\n");
-            },
-            line: "gate --base main --fail-on regressed,failed",
-            ..FAILS
-        };
-    }
+    a_head_that_says_that_it_is_unavailable: Row {
+        arrange: |repo| {
+            repo.plant();
+            repo.code("frame[\"error\"] = {\"code\": \"failed\"", "frame[\"error\"] = {\"code\": \"unavailable\"");
+            repo.code("    if op == \"prepare\":\n", "    if op == \"prepare\":\n        raise ValueError('no such thing here')\n");
+        },
+        ..FAILS
+    };
+    a_head_that_says_that_one_benchmark_is_unavailable: Row {
+        arrange: |repo| {
+            repo.code("frame[\"error\"] = {\"code\": \"failed\"", "frame[\"error\"] = {\"code\": \"unavailable\"");
+            repo.code("    if op == \"prepare\":\n",
+                "    if op == \"prepare\":\n        if request[\"benchmark\"].endswith(\"work\"):\n            raise ValueError('no such thing here')\n");
+        },
+        line: "gate --base main --fail-on regressed,failed",
+        ..FAILS
+    };
 }

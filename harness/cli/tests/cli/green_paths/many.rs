@@ -38,25 +38,20 @@ fn gates_at_once(repo: &Repo, number: usize) -> Vec<(i32, String)> {
     })
 }
 
-mod awaited {
-    use super::*;
-
-    /// Two gates of one repository shared the folder that both sides are built into.
-    #[test]
-    fn gates_at_once_find_the_change_or_are_locked_out() {
-        let Some(repo) = OWN.arranged() else { return };
-        let number =
-            env::var(NUMBER).map_or(FEW, |text| text.parse().expect("PERFHARNESS_GATES is a number"));
-        let ended = gates_at_once(&repo, number);
-        assert_eq!(ended.len(), number);
-        let is_right =
-            |(code, said): &&(i32, String)| *code == 3 || (*code == 1 && said.contains("another gate"));
-        let wrong: Vec<_> = ended.iter().filter(|gate| !is_right(gate)).collect();
-        assert!(wrong.is_empty(), "{} of {number} gates: {wrong:#?}", wrong.len());
-        let found = ended.iter().filter(|(code, _)| *code == 3).count();
-        assert!(found > 0, "no gate found the change: {ended:#?}");
-        eprintln!("{found} of {number} gates found the change, {} were locked out", number - found);
-    }
+/// Two gates of one repository shared the folder that both sides are built into.
+#[test]
+fn gates_at_once_find_the_change_or_are_locked_out() {
+    let Some(repo) = OWN.arranged() else { return };
+    let number = env::var(NUMBER).map_or(FEW, |text| text.parse().expect("PERFHARNESS_GATES is a number"));
+    let ended = gates_at_once(&repo, number);
+    assert_eq!(ended.len(), number);
+    let is_right =
+        |(code, said): &&(i32, String)| *code == 3 || (*code == 1 && said.contains("another gate"));
+    let wrong: Vec<_> = ended.iter().filter(|gate| !is_right(gate)).collect();
+    assert!(wrong.is_empty(), "{} of {number} gates: {wrong:#?}", wrong.len());
+    let found = ended.iter().filter(|(code, _)| *code == 3).count();
+    assert!(found > 0, "no gate found the change: {ended:#?}");
+    eprintln!("{found} of {number} gates found the change, {} were locked out", number - found);
 }
 
 /// Starts the gate of a row, and sends a signal once a worker of it is measured.

@@ -135,52 +135,49 @@ rows! {
         expect: &[2, 3, 5],
         ..ROW
     };
+    a_configuration_that_becomes_a_link: Row {
+        arrange: |repo| {
+            loosen(repo);
+            repo.rename("perfharness.toml", "conf/p.toml");
+            repo.link("conf/p.toml", "perfharness.toml");
+        },
+        systems: UNIX,
+        expect: &[2, 3],
+        ..OWN
+    };
+    a_configuration_that_becomes_a_link_out_of_the_repository: Row {
+        arrange: |repo| {
+            loosen(repo);
+            repo.rename("perfharness.toml", "../p.toml");
+            repo.link("{above}/p.toml", "perfharness.toml");
+        },
+        systems: UNIX,
+        expect: &[2, 3],
+        ..OWN
+    };
+    accepted_figures_behind_a_link: Row {
+        base: |repo| {
+            repo.configure(BOTH);
+            repo.accept();
+            repo.write("docs/notes.txt", "nothing");
+        },
+        arrange: |repo| {
+            repo.plant();
+            repo.remove(&repo.baseline());
+            repo.remove_folder("baselines");
+            repo.link("docs", "baselines");
+        },
+        systems: UNIX,
+        expect: &[2, 3],
+        says: &["removes accepted figures"],
+        ..ROW
+    };
 }
 
 mod awaited {
     use super::*;
 
     rows! {
-        /// What the link leads to is not in the base, and the configuration here was used.
-        a_configuration_that_becomes_a_link: Row {
-            arrange: |repo| {
-                loosen(repo);
-                repo.rename("perfharness.toml", "conf/p.toml");
-                repo.link("conf/p.toml", "perfharness.toml");
-            },
-            systems: UNIX,
-            expect: &[2, 3],
-            ..OWN
-        };
-        /// The same with what is outside of the repository.
-        a_configuration_that_becomes_a_link_out_of_the_repository: Row {
-            arrange: |repo| {
-                loosen(repo);
-                repo.rename("perfharness.toml", "../p.toml");
-                repo.link("{above}/p.toml", "perfharness.toml");
-            },
-            systems: UNIX,
-            expect: &[2, 3],
-            ..OWN
-        };
-        /// What the link leads to has no figures, and nothing tells that some are gone.
-        accepted_figures_behind_a_link: Row {
-            base: |repo| {
-                repo.configure(BOTH);
-                repo.accept();
-                repo.write("docs/notes.txt", "nothing");
-            },
-            arrange: |repo| {
-                repo.plant();
-                repo.remove(&repo.baseline());
-                repo.remove_folder("baselines");
-                repo.link("docs", "baselines");
-            },
-            systems: UNIX,
-            expect: &[2, 3],
-            says: &["baselines"],
-            ..ROW
-        };
         /// A record of the gate is judged by the configuration that lies here, which is that of the change.
         a_record_that_is_judged_again_by_the_policy_here: Row {
             arrange: |repo| {

@@ -21,21 +21,6 @@ fn set_in_base(repo: &Repo) {
 }
 
 rows! {
-    a_worker_under_gate_that_is_an_old_copy: Row {
-        base: |repo| repo.configure(GATED),
-        arrange: |repo| { keep_old(repo); repo.edit("perfharness.toml", "my_worker.py", "old.py"); },
-        says: &["edits [gate]"],
-        ..ROW
-    };
-    a_build_that_takes_an_old_copy: Row {
-        arrange: |repo| {
-            keep_old(repo);
-            repo.write("old.sh", &BUILD.replace("my_worker.py", "old.py"));
-            repo.edit("perfharness.toml", "build.sh", "old.sh");
-        },
-        says: &["edits [gate]"],
-        ..OF_BUILD
-    };
     a_build_that_is_done_away_with: Row {
         arrange: |repo| {
             keep_old(repo);
@@ -73,113 +58,95 @@ rows! {
         arrange: |repo| { repo.plant(); repo.configure_also("[machine]\nclass = \"elsewhere\"\n"); },
         ..ROW
     };
-}
-
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The workers of each side's own configuration were started.
-        a_worker_that_is_an_old_copy: Row {
-            arrange: |repo| { keep_old(repo); repo.edit("perfharness.toml", "my_worker.py", "old.py"); },
-            ..REDEFINED
-        };
-        /// The edit is a remark and no row.
-        a_worker_under_gate_that_is_an_old_copy_is_a_row: Row {
-            base: |repo| repo.configure(GATED),
-            arrange: |repo| { keep_old(repo); repo.edit("perfharness.toml", "my_worker.py", "old.py"); },
-            ..REDEFINED
-        };
-        /// The same for the command that builds.
-        a_build_that_takes_an_old_copy_is_a_row: Row {
-            arrange: |repo| {
-                keep_old(repo);
-                repo.write("old.sh", &BUILD.replace("my_worker.py", "old.py"));
-                repo.edit("perfharness.toml", "build.sh", "old.sh");
-            },
-            finds: &["redefined"],
-            ..OF_BUILD
-        };
-        /// What the base starts is not there any more.
-        a_worker_that_moves: Row {
-            arrange: |repo| {
-                repo.plant();
-                repo.rename(WORKER, "bench/moved.py");
-                repo.edit("perfharness.toml", "my_worker.py", "moved.py");
-            },
-            expect: &[4, 5],
-            ..REDEFINED
-        };
-        /// The head's environment says how much is done.
-        the_environment_of_a_worker: Row {
-            base: |repo| {
-                repo.work_from("AMOUNT if os.environ['REAL'] == '1' else 1");
-                repo.code("FACTOR =", "AMOUNT = 1\nFACTOR =");
-                repo.configure(&format!("{README}env = {{ REAL = \"1\" }}\n"));
-            },
-            arrange: |repo| {
-                repo.code("AMOUNT = 1", "AMOUNT = 2");
-                repo.edit("perfharness.toml", "REAL = \"1\"", "REAL = \"0\"");
-            },
-            ..REDEFINED
-        };
-        /// Another worker has the same workload, from before.
-        a_second_worker_with_an_old_copy: Row {
-            arrange: |repo| {
-                keep_old(repo);
-                repo.configure(&format!("{}{README}", README.replace("my_worker.py", "old.py")));
-            },
-            expect: &[3, 5],
-            ..REDEFINED
-        };
-        /// A worker that the base has is done away with.
-        a_second_worker_that_is_dropped: Row {
-            base: |repo| {
-                repo.copy(WORKER, "bench/second.py");
-                repo.edit("bench/second.py", "\"id\": \"gated\"", "\"id\": \"second\"");
-                repo.configure(&format!("{README}{}", README.replace("my_worker.py", "second.py")));
-            },
-            arrange: |repo| {
-                repo.edit("bench/second.py", "STEPS = 10_000", "STEPS = 13_000");
-                repo.edit("bench/second.py", "COPIES = 1", "COPIES = 2");
-                repo.configure(README);
-            },
-            line: "gate --base main",
-            expect: &[3, 5],
-            ..REDEFINED
-        };
-        /// The head's settings were those of both sides.
-        a_setting: Row {
-            base: set_in_base,
-            arrange: |repo| {
-                repo.code("AMOUNT = 1", "AMOUNT = 2");
-                repo.edit("perfharness.toml", "factor = \"1\"", "factor = \"0\"");
-            },
-            ..REDEFINED
-        };
-        /// The same for the seed.
-        the_seed: Row {
-            base: |repo| {
-                repo.configure(&format!("{GATED}[run]\nseed = 1\n"));
-                repo.code("    if op == \"hello\":\n", "    if op == \"hello\":\n        global COPIES\n        COPIES = COPIES if request[\"seed\"] == 1 else 1\n");
-            },
-            arrange: |repo| { repo.plant(); repo.edit("perfharness.toml", "seed = 1", "seed = 7"); },
-            ..REDEFINED
-        };
-        /// The same for the GPU.
-        the_device: Row {
-            base: |repo| {
-                repo.configure(GATED);
-                repo.code("    if op == \"hello\":\n", "    if op == \"hello\":\n        global COPIES\n        COPIES = COPIES if request[\"device\"] == \"auto\" else 1\n");
-            },
-            arrange: |repo| { repo.plant(); repo.configure_also("[run]\ndevice = \"none\"\n"); },
-            ..REDEFINED
-        };
-        /// It changes nothing here, and it is no affair of a change.
-        the_built_in_workloads: Row {
-            base: |repo| repo.configure(GATED),
-            arrange: |repo| { repo.plant(); repo.configure_also("[run]\nbuilt-in = true\n"); },
-            ..REDEFINED
-        };
-    }
+    a_worker_that_moves: Row {
+        arrange: |repo| {
+            repo.plant();
+            repo.rename(WORKER, "bench/moved.py");
+            repo.edit("perfharness.toml", "my_worker.py", "moved.py");
+        },
+        expect: &[3, 4, 5],
+        ..ROW
+    };
+    a_worker_that_is_an_old_copy: Row {
+        arrange: |repo| { keep_old(repo); repo.edit("perfharness.toml", "my_worker.py", "old.py"); },
+        ..REDEFINED
+    };
+    a_worker_under_gate_that_is_an_old_copy_is_a_row: Row {
+        base: |repo| repo.configure(GATED),
+        arrange: |repo| { keep_old(repo); repo.edit("perfharness.toml", "my_worker.py", "old.py"); },
+        ..REDEFINED
+    };
+    a_build_that_takes_an_old_copy_is_a_row: Row {
+        arrange: |repo| {
+            keep_old(repo);
+            repo.write("old.sh", &BUILD.replace("my_worker.py", "old.py"));
+            repo.edit("perfharness.toml", "build.sh", "old.sh");
+        },
+        finds: &["redefined"],
+        ..OF_BUILD
+    };
+    the_environment_of_a_worker: Row {
+        base: |repo| {
+            repo.work_from("AMOUNT if os.environ['REAL'] == '1' else 1");
+            repo.code("FACTOR =", "AMOUNT = 1\nFACTOR =");
+            repo.configure(&format!("{README}env = {{ REAL = \"1\" }}\n"));
+        },
+        arrange: |repo| {
+            repo.code("AMOUNT = 1", "AMOUNT = 2");
+            repo.edit("perfharness.toml", "REAL = \"1\"", "REAL = \"0\"");
+        },
+        ..REDEFINED
+    };
+    a_second_worker_with_an_old_copy: Row {
+        arrange: |repo| {
+            keep_old(repo);
+            repo.configure(&format!("{}{README}", README.replace("my_worker.py", "old.py")));
+        },
+        expect: &[3, 5],
+        ..REDEFINED
+    };
+    a_second_worker_that_is_dropped: Row {
+        base: |repo| {
+            repo.copy(WORKER, "bench/second.py");
+            repo.edit("bench/second.py", "\"id\": \"gated\"", "\"id\": \"second\"");
+            repo.configure(&format!("{README}{}", README.replace("my_worker.py", "second.py")));
+        },
+        arrange: |repo| {
+            repo.edit("bench/second.py", "STEPS = 10_000", "STEPS = 13_000");
+            repo.edit("bench/second.py", "COPIES = 1", "COPIES = 2");
+            repo.configure(README);
+        },
+        line: "gate --base main",
+        expect: &[3, 5],
+        ..REDEFINED
+    };
+    a_setting: Row {
+        base: set_in_base,
+        arrange: |repo| {
+            repo.code("AMOUNT = 1", "AMOUNT = 2");
+            repo.edit("perfharness.toml", "factor = \"1\"", "factor = \"0\"");
+        },
+        ..REDEFINED
+    };
+    the_seed: Row {
+        base: |repo| {
+            repo.configure(&format!("{GATED}[run]\nseed = 1\n"));
+            repo.code("    if op == \"hello\":\n", "    if op == \"hello\":\n        global COPIES\n        COPIES = COPIES if request[\"seed\"] == 1 else 1\n");
+        },
+        arrange: |repo| { repo.plant(); repo.edit("perfharness.toml", "seed = 1", "seed = 7"); },
+        ..REDEFINED
+    };
+    the_device: Row {
+        base: |repo| {
+            repo.configure(GATED);
+            repo.code("    if op == \"hello\":\n", "    if op == \"hello\":\n        global COPIES\n        COPIES = COPIES if request[\"device\"] == \"auto\" else 1\n");
+        },
+        arrange: |repo| { repo.plant(); repo.configure_also("[run]\ndevice = \"none\"\n"); },
+        ..REDEFINED
+    };
+    the_built_in_workloads: Row {
+        base: |repo| repo.configure(GATED),
+        arrange: |repo| { repo.plant(); repo.configure_also("[run]\nbuilt-in = true\n"); },
+        ..REDEFINED
+    };
 }
