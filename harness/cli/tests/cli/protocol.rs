@@ -31,7 +31,7 @@ fn raw(record: &RunRecord) -> &BenchmarkRecord {
 #[case::speaks_a_newer_version("newer-protocol", OutcomeKind::Crashed, "it speaks protocol 99")]
 #[case::never_answers("silent", OutcomeKind::TimedOut, "no answer to `hello` within 2.0 s")]
 #[case::answers_what_is_not_json("not-json", OutcomeKind::Crashed, "is not a frame")]
-#[case::never_ends_a_line("endless", OutcomeKind::Crashed, "a line of over 64 MiB")]
+#[case::never_ends_a_line("endless", OutcomeKind::Crashed, "a line of over 16 MiB")]
 fn a_worker_that_cannot_be_asked_is_named_in_the_record(
     #[case] mode: &str,
     #[case] kind: OutcomeKind,
