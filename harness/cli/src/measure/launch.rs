@@ -491,7 +491,7 @@ impl LaunchRunner<'_, '_> {
             let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };
             let round = place.warm_up_round(batches.len());
             let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
-            let (Some(live), Some((reply, _))) = (slot.as_mut(), reply) else { return Ok(()) };
+            let (Some(live), Some((reply, ..))) = (slot.as_mut(), reply) else { return Ok(()) };
             let time = reply.wall_ns as f64 / iterations as f64;
             live.iteration_ns = if live.iteration_ns > 0.0 { live.iteration_ns.min(time) } else { time };
             batches.push(time);
@@ -536,13 +536,15 @@ impl LaunchRunner<'_, '_> {
                 let worked = self.planted(lives[slot].as_ref(), length);
                 let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
                 let after = Surroundings::of(&*self.executor);
-                let Some((reply, start_ns)) = sampled else {
+                let Some((reply, start_ns, elapsed_ns)) = sampled else {
                     // The block stays incomplete; the other sides go on with the next one.
                     return Ok(());
                 };
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
-                let Some(side) = lives[slot].as_ref().map(|live| live.side) else { return Ok(()) };
+                let Some(live) = lives[slot].as_mut() else { return Ok(()) };
+                live.account.see(&reply, elapsed_ns);
+                let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
                     side,
@@ -595,7 +597,7 @@ impl LaunchRunner<'_, '_> {
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
             let sampled = self.sample(slot, Mode::Metered, METERED_ROUND, length)?;
-            let (Some(live), Some((reply, start_ns))) = (slot.as_ref(), sampled) else { continue };
+            let (Some(live), Some((reply, start_ns, _))) = (slot.as_ref(), sampled) else { continue };
             let side = live.side;
             self.emit(&Event::Sampled(SampleEvent {
                 case: self.case,
@@ -624,14 +626,14 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// One sample, with its start on the harness's clock.
+    /// One sample, with its start on the harness's clock, and the time from the request to the answer by it.
     fn sample(
         &mut self,
         slot: &mut Option<Live>,
         mode: Mode,
         round: u64,
         length: SampleLength,
-    ) -> Result<Option<(SampleReply, Option<u64>)>, Interrupted> {
+    ) -> Result<Option<(SampleReply, Option<u64>, u64)>, Interrupted> {
         let SampleLength { iterations, lead_in } = length;
         let deadline = self.deadline(slot.as_ref(), iterations + lead_in);
         let sent_ns = self.executor.now_ns();
@@ -655,15 +657,12 @@ impl LaunchRunner<'_, '_> {
             self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
             return Ok(None);
         }
-        if let Some(live) = slot.as_mut().filter(|_| mode == Mode::Timed) {
-            live.account.see(&reply, elapsed_ns);
-        }
         if !self.has_room(slot, &reply.readings, 0) {
             return Ok(None);
         }
         let offset = slot.as_ref().and_then(|live| live.session.clock_offset_ns());
         let start = reply.start_ns.zip(offset).map(|(start, offset)| start.saturating_add_signed(offset));
-        Ok(Some((reply, start)))
+        Ok(Some((reply, start, elapsed_ns)))
     }
 
     /// Why a sample cannot have been as it is told.

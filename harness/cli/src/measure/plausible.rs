@@ -94,6 +94,8 @@ impl Account {
 mod tests {
     use super::*;
 
+    const MS: u64 = 1_000_000;
+
     fn sample(wall_ns: u64) -> SampleReply {
         SampleReply { wall_ns, ..SampleReply::default() }
     }
@@ -132,7 +134,6 @@ mod tests {
             }
             account.note().is_some()
         };
-        const MS: u64 = 1_000_000;
         assert!(account(&[(10 * MS, Some(MS), 21 * MS); 8]), "half of it");
         assert!(!account(&[(10 * MS, Some(MS), 21 * MS); 7]), "too few to tell");
         assert!(!account(&[(10 * MS, None, 21 * MS); 8]), "the rest may be inputs");
