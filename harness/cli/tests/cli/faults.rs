@@ -139,7 +139,7 @@ fn with_little_room(harness: &Harness, blocks: u32) -> Command {
 
 #[rstest]
 #[case::at_the_start(0, 1, &["run.journal.jsonl"], false)]
-#[case::in_the_middle(32, 0, &["could not have been resumed"], true)]
+#[case::in_the_middle(64, 0, &["could not have been resumed"], true)]
 #[case::at_the_end(12, 1, &["run."], false)]
 fn a_full_disk_is_told_of_and_leaves_a_whole_record_or_none(
     #[case] blocks: u32,
