@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::plain_text::is_plain;
 
 /// No line of a worker's stdout may be longer. The largest answers are traces and profiles: one of 16,384 spans of a GPU,
-/// 10,000 iterations and 8,192 points takes 3 MiB.
+/// 10,000 iterations and 8,192 points takes 2.8 MiB.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 /// An error's message is for a reader.
 const LONGEST_MESSAGE: usize = 2_000;

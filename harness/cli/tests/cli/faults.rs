@@ -96,7 +96,7 @@ fn a_run_that_is_killed_at_any_time_goes_on_until_it_is_done(#[case] seed: u64) 
         }
         let resume = || harness.call("run --resume --output run.json").start();
         let mut running = if begun { resume() } else { first() };
-        if kills == 8 {
+        if kills == 5 {
             running.wait().code(0);
             break;
         }
