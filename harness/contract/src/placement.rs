@@ -75,6 +75,7 @@ impl Placement {
         if let (Mode::Profiled, Some(reason)) = (request.mode, profile::absence()) {
             return Err(WireError { code: ErrorCode::Unsupported, message: reason.into() });
         }
+        let asked = clock::now();
         self.load(request.round)?;
         let first = request.offset + request.lead_in;
         for index in request.offset..first {
@@ -84,7 +85,8 @@ impl Placement {
             self.measured.fence()?;
         }
         let indices = first..first + request.iterations;
-        let reply = match request.mode {
+        let untimed_ns = asked.elapsed().as_nanos() as u64;
+        let mut reply = match request.mode {
             Mode::Timed => self.timed(indices),
             Mode::Metered => self.metered(indices, request.lead_in > 0),
             Mode::Profiled => profile::profiled_sample(self.measured.as_mut(), indices),
@@ -93,6 +95,7 @@ impl Placement {
                 trace::traced_sample(self.measured.as_mut(), &mut meters, indices)
             }
         }?;
+        reply.untimed_ns = Some(untimed_ns);
         self.sampled = Some((request.round, request.last_index()));
         Ok(reply)
     }

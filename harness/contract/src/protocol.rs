@@ -12,8 +12,9 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 /// The version of framing and messages that this crate speaks.
 ///
 /// Changes: 1, the first. Keys that were added since, which older peers leave out or ignore: `settings` of `hello`,
-/// `absent_modes` of its answer, `notes` of `prepare`'s, `profile` of that to a `profiled` sample, `modes` of `hello`, and
-/// the mode `traced` with `trace` of the answer to such a sample.
+/// `absent_modes` of its answer, `notes` of `prepare`'s, `profile` of that to a `profiled` sample, `modes` of `hello`,
+/// the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` of the answer to `sample`. An answer may
+/// be less long than a line could be before.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// How every frame begins. A worker's line may hold text before it (somebody else's unfinished print).
@@ -283,7 +284,10 @@ pub struct SampleReply {
     pub start_ns: Option<u64>,
     /// Wall-clock time of all iterations, the closing fence included, in ns.
     pub wall_ns: u64,
-    /// CPU time of the process over the same stretch, in ns.
+    /// Time from the request to the start of the clock, in ns: inputs and lead-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untimed_ns: Option<u64>,
+    /// CPU time of the process over the stretch of `wall_ns`, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
     /// How often the scheduler took the CPU away over the same stretch.

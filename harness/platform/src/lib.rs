@@ -13,12 +13,13 @@
 //! | [`MachineCounters::throttle_events`] | `thermal_throttle` in sysfs | - | - | - |
 //! | [`MachineCounters::suspended_ns`] | boot time less monotonic time | continuous less uptime | interrupt time, biased less unbiased | - |
 //! | [`detach_from_terminal`], [`kill_tree`] | process group | process group | console group, process snapshot | process group |
+//! | [`spawn_bound`] | guard process, `PR_SET_PDEATHSIG` | guard process | job object | guard process |
 //! | [`limit_memory`], [`can_limit_memory`] | `prlimit` | - | - | - |
 //! | [`governor`], [`turbo`], [`cpu_frequency_hz`], [`aslr`] | sysfs, procfs | - | - | - |
 //! | [`profile::Profiler`] | `SIGPROF` | `SIGPROF` | - | - |
 
 use std::fmt;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -26,6 +27,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub mod profile;
 
+#[cfg(unix)]
+mod guard;
 #[cfg(unix)]
 mod unix;
 
@@ -271,6 +274,34 @@ pub fn detach_from_terminal(command: &mut Command) {
     imp::detach_from_terminal(command);
 }
 
+/// Starts a child in a group of its own, as [`detach_from_terminal`] does, whose whole group ends when this process
+/// ends, however that ends: a crash and a `kill -9` leave nothing behind.
+///
+/// The child is to be ended with [`kill_tree`], also where it has ended by itself: until then its group is remembered, and
+/// an id that somebody else has got meanwhile must not be.
+///
+/// Unix: a small process, forked once, sees this process end and kills the groups. On Linux the kernel kills the child
+/// itself as well (`PR_SET_PDEATHSIG`). A descendant that made a group or a session of its own is not reached. Windows: a
+/// job object that is closed with this process; what the child starts in its first instant may escape it.
+///
+/// # Errors
+///
+/// Those of starting the child. Where only its end cannot be arranged for, it is started all the same.
+pub fn spawn_bound(mut command: Command) -> io::Result<Child> {
+    imp::detach_from_terminal(&mut command);
+    imp::spawn_bound(command)
+}
+
+/// Has a child ended? Unlike `Child::try_wait` this leaves it to be waited for, so that its id and its group stay its
+/// own until [`kill_tree`]. True for one that was waited for.
+///
+/// # Errors
+///
+/// Those of the system calls.
+pub fn has_ended(child: &mut Child) -> io::Result<bool> {
+    imp::has_ended(child)
+}
+
 /// Caps the private memory of a freshly started child, so that asking for more fails in the child itself. Returns
 /// whether this OS did so; where it did not, the parent has to watch [`process_usage`].
 ///
@@ -407,6 +438,13 @@ pub fn cpu_frequency_hz() -> Option<u64> {
 /// Others: `None`.
 pub fn aslr() -> Option<bool> {
     imp::aslr()
+}
+
+/// Does a file or folder belong to the user that this process runs as?
+///
+/// Unix: by the effective user id. Windows: always said to, as its folders for temporary files are each user's own.
+pub fn is_own(metadata: &Metadata) -> bool {
+    imp::is_own(metadata)
 }
 
 /// What a program asks for when it creates a file that others may read: temporary files, which are for their owner alone,

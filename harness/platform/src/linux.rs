@@ -2,17 +2,19 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Child;
-use std::sync::OnceLock;
+use std::process::{Child, Command};
+use std::sync::{OnceLock, mpsc};
+use std::{io, thread};
 
 pub(crate) use crate::unix::{
-    detach_from_terminal, exit_at_once, exit_of, kill_tree, new_file_permissions, self_usage, sync_directory,
-    take_stdout,
+    detach_from_terminal, exit_at_once, exit_of, has_ended, is_own, kill_tree, new_file_permissions,
+    self_usage, sync_directory, take_stdout,
 };
 
-use crate::ProcessUsage;
 use crate::unix::{clock_ns, unreaped};
+use crate::{ProcessUsage, guard};
 
 pub(crate) fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
@@ -167,4 +169,43 @@ pub(crate) fn limit_memory(child: &Child, bytes: u64) -> bool {
         libc::prlimit(child.id().cast_signed(), libc::RLIMIT_DATA, &raw const limit, std::ptr::null_mut())
     };
     set == 0
+}
+
+/// Children that end with this process are started by a thread of its own: the kernel kills them with the thread that
+/// started them, and this one lasts as long as the process.
+pub(crate) fn spawn_bound(command: Command) -> io::Result<Child> {
+    type Order = (Command, mpsc::Sender<io::Result<Child>>);
+    static STARTER: OnceLock<Option<mpsc::Sender<Order>>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (orders, due) = mpsc::channel::<Order>();
+        let start = move || {
+            for (command, answer) in due {
+                let _ = answer.send(spawn_dying_with_this_thread(command));
+            }
+        };
+        thread::Builder::new().name("starter".into()).spawn(start).ok().map(|_| orders)
+    });
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let (answer, answered) = mpsc::channel();
+    starter.as_ref().ok_or_else(gone)?.send((command, answer)).map_err(|_| gone())?;
+    answered.recv().map_err(|_| gone())?
+}
+
+#[expect(unsafe_code, reason = "the child has to ask for its end itself")]
+fn spawn_dying_with_this_thread(mut command: Command) -> io::Result<Child> {
+    let parent = std::process::id();
+    // SAFETY: the closure makes system calls that are allowed between fork and exec, and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // A parent that ended before that call does not bring it about.
+            if libc::getppid().cast_unsigned() != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            Ok(())
+        });
+    }
+    guard::spawn_bound(command)
 }

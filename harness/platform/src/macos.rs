@@ -5,11 +5,12 @@ use std::process::Child;
 use std::sync::OnceLock;
 
 pub(crate) use crate::unix::{
-    detach_from_terminal, exit_at_once, exit_of, kill_tree, new_file_permissions, self_usage, sync_directory,
-    take_stdout,
+    detach_from_terminal, exit_at_once, exit_of, has_ended, is_own, kill_tree, new_file_permissions,
+    self_usage, sync_directory, take_stdout,
 };
 
 use crate::ProcessUsage;
+pub(crate) use crate::guard::spawn_bound;
 use crate::unix::{clock_ns, unreaped};
 
 pub(crate) fn monotonic_ns() -> u64 {

@@ -66,6 +66,27 @@ fn a_child_plays_its_role() {
             role("waits").stdin(Stdio::inherit()).stdout(Stdio::inherit()).spawn().expect("spawns");
             end(5);
         }
+        Some("binds-a-child") => {
+            let mut command = role("has-a-child");
+            command.stdin(Stdio::inherit()).stdout(Stdio::inherit());
+            let child = spawn_bound(command).expect("spawns");
+            std::thread::sleep(Duration::from_hours(1));
+            drop(child);
+        }
+        Some("fails-to-bind") => {
+            spawn_bound(Command::new("/surely/absent")).expect_err("there is no such program");
+            let mut command = role("exits-with-3");
+            command.stdout(Stdio::null());
+            let mut child = spawn_bound(command).expect("spawns");
+            while !has_ended(&mut child).expect("can be asked") {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(has_ended(&mut child).expect("can be asked"), "asking does not wait for it");
+            kill_tree(&mut child).expect("can be killed");
+            assert!(has_ended(&mut child).expect("can be asked"), "one that was waited for has ended");
+            let exit = exit_of(child.wait().expect("was waited for"));
+            assert_eq!(exit, Exit::Code(3), "killing what has ended changes nothing");
+        }
         Some("waits") => ready_until_told(),
         Some("exits-with-3") => end(3),
         Some("aborts") => std::process::abort(),
@@ -279,6 +300,28 @@ fn killing_a_tree_whose_root_has_ended_kills_what_it_left_and_keeps_its_exit() {
     assert!(all_have_ended(output));
     let exit = exit_of(child.wait().expect("was waited for"));
     assert!(exit == Exit::Code(5) || cfg!(windows), "{exit}");
+}
+
+#[test]
+fn a_bound_child_and_what_it_started_end_with_their_parent_however_it_ends() {
+    let mut parent = role("binds-a-child").spawn().expect("spawns");
+    let output = until_ready(&mut parent); // The grandchild said so.
+    let _open = parent.stdin.take();
+    parent.kill().expect("kills");
+    parent.wait().expect("waits");
+    assert!(all_have_ended(output));
+}
+
+#[test]
+fn an_end_is_seen_without_waiting_and_a_failed_start_leaves_nothing_behind() {
+    let output = finished("fails-to-bind");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_this_process_made_is_its_own() {
+    let own = std::env::current_exe().and_then(std::fs::metadata).expect("a test knows its program");
+    assert!(is_own(&own));
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! What Linux, macOS and other Unix systems have in common.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
-use crate::{Exit, SelfUsage};
+use crate::{Exit, SelfUsage, guard};
 
 /// A clock's reading in nanoseconds.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
@@ -61,9 +61,16 @@ pub(crate) fn detach_from_terminal(command: &mut Command) {
     command.process_group(0);
 }
 
-/// The id of a child that nobody has waited for yet. As long as that holds, no other process gets this id.
+/// A child that nobody has waited for yet.
+pub(crate) struct Unreaped {
+    /// Its id, which no other process gets as long as nobody waits for it.
+    pub(crate) id: libc::pid_t,
+    has_ended: bool,
+}
+
+/// Looks at a child without waiting for it; `None` where somebody has.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
-pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
+fn look_at(child: &Child) -> io::Result<Option<Unreaped>> {
     let id = child.id();
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     // SAFETY: the pointer is valid for a write of a siginfo_t; WNOWAIT leaves the child to be waited for by its owner.
@@ -75,7 +82,23 @@ pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
             libc::WEXITED | libc::WNOHANG | libc::WNOWAIT,
         )
     };
-    if rc == 0 { libc::pid_t::try_from(id).ok() } else { None }
+    if rc != 0 {
+        let error = io::Error::last_os_error();
+        return if error.raw_os_error() == Some(libc::ECHILD) { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: it was zeroed, which is a valid siginfo_t, and waitid has filled it in where the child has ended.
+    let info = unsafe { info.assume_init() };
+    let id = libc::pid_t::try_from(id).map_err(io::Error::other)?;
+    Ok(Some(Unreaped { id, has_ended: info.si_signo != 0 }))
+}
+
+/// The id of a child that nobody has waited for yet. As long as that holds, no other process gets this id.
+pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
+    look_at(child).ok().flatten().map(|child| child.id)
+}
+
+pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
+    Ok(look_at(child)?.is_none_or(|child| child.has_ended))
 }
 
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
@@ -84,10 +107,18 @@ pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {
         // A group with the child's id is the child's own; where it leads none there is none, and this does nothing.
         // SAFETY: no memory is involved.
         unsafe { libc::kill(-id, libc::SIGKILL) };
+        // Before the child is waited for: from then on its id may be another's.
+        guard::forget(id);
     }
     child.kill()?;
     child.wait()?;
     Ok(())
+}
+
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    // SAFETY: no memory is involved.
+    metadata.uid() == unsafe { libc::geteuid() }
 }
 
 #[expect(unsafe_code, reason = "the standard library's exit runs what was registered for it")]

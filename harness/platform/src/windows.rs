@@ -1,6 +1,6 @@
 //! Windows: the process, console and timing functions of Win32.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
 use std::os::windows::io::{AsHandle as _, AsRawHandle as _, FromRawHandle as _, OwnedHandle, RawHandle};
 use std::os::windows::process::CommandExt as _;
@@ -12,6 +12,10 @@ use windows_sys::Win32::Foundation::{FILETIME, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Console::{GetStdHandle, STD_ERROR_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
+};
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
 };
 use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
@@ -160,6 +164,53 @@ pub(crate) fn take_stdout() -> io::Result<File> {
 
 pub(crate) fn detach_from_terminal(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+}
+
+/// A job that Windows ends with the last handle of it: this one, which is never closed and never inherited.
+#[expect(unsafe_code, reason = "system calls that std does not offer")]
+fn job() -> Option<&'static OwnedHandle> {
+    static JOB: OnceLock<Option<OwnedHandle>> = OnceLock::new();
+    let create = || {
+        // SAFETY: null pointers ask for a job without a name and for the usual rights; the handle is checked before use.
+        let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
+        if handle.is_null() {
+            return None;
+        }
+        // SAFETY: the handle was just opened, and nobody else closes it.
+        let owned = unsafe { OwnedHandle::from_raw_handle(handle as RawHandle) };
+        let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+        limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+        // SAFETY: the pointer is valid for a read of as many bytes as it is told.
+        let set = unsafe {
+            SetInformationJobObject(
+                handle,
+                JobObjectExtendedLimitInformation,
+                (&raw const limits).cast(),
+                size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>() as u32,
+            )
+        };
+        (set != 0).then_some(owned)
+    };
+    JOB.get_or_init(create).as_ref()
+}
+
+#[expect(unsafe_code, reason = "a system call that std does not offer")]
+pub(crate) fn spawn_bound(mut command: Command) -> io::Result<Child> {
+    let child = command.spawn()?;
+    if let Some(job) = job() {
+        // SAFETY: both handles are open. Where it fails, the child is one that nothing ends with us.
+        unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) };
+    }
+    Ok(child)
+}
+
+pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
+    // A process keeps its id as long as somebody has a handle of it.
+    Ok(child.try_wait()?.is_some())
+}
+
+pub(crate) fn is_own(_metadata: &Metadata) -> bool {
+    true
 }
 
 pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {

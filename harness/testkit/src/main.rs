@@ -2,6 +2,8 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use perfharness_contract::serve;
 use perfharness_testkit::{bad, good, hot, raw};
@@ -15,6 +17,10 @@ fn main() -> ExitCode {
         ("good", None) => serve(good()),
         ("bad", None) => serve(bad()),
         ("hot", None) => serve(hot()),
+        // What other modes leave behind.
+        ("sleeps", None) => loop {
+            thread::sleep(Duration::from_hours(1));
+        },
         (name, None) => match raw::Mode::from_name(name) {
             Some(mode) => serve_raw(mode),
             None => usage(),

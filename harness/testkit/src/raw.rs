@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
+use std::process::{Command, Stdio};
 
 use perfharness_known_work::Spin;
 use perfharness_platform::clock;
@@ -11,6 +12,13 @@ use serde_json::{Value, json};
 pub const ENDLESS_BYTES: usize = 200 << 20;
 
 const STEPS: u64 = 40_000;
+
+/// What `huge-frame` answers with.
+pub const HUGE_BYTES: usize = 60 << 20;
+/// What `torrent` prints, on both of its outputs together.
+pub const TORRENT_BYTES: usize = 1 << 30;
+/// The text that takes most memory for its length when it is read into a tree of values.
+const COSTLY: &str = "{\"\":0},";
 
 /// What a raw worker does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +39,32 @@ pub enum Mode {
     Both,
     /// Answers `hello` with 200 MiB without an end of line.
     Endless,
+    /// Answers `hello` with a frame of 60 MiB.
+    HugeFrame,
+    /// Answers `prepare` with many small values.
+    ManyValues,
+    /// Describes a case with as costly parameters as an answer may have; works all the same.
+    CostlyCase,
+    /// Answers `prepare` again and again.
+    Flood,
+    /// Prints 1 GiB on its outputs when it is asked for a sample, and ends.
+    Torrent,
+    /// Has thousands of readings for each sample.
+    Readings,
+    /// Answers the next request, too, when it is asked for a sample.
+    Early,
+    /// Says that each sample took more than 2^53 ns.
+    Beyond,
+    /// Says that each sample took longer than it did.
+    Exaggerates,
+    /// Says that each sample took a tenth of what it did, and that it did nothing else meanwhile.
+    Understates,
+    /// Leaves a process behind that sleeps, and ends as it should.
+    LeavesChild,
+    /// Leaves a process behind that sleeps, and ends when it is asked for a sample.
+    LeavesChildAndDies,
+    /// Leaves a process behind that sleeps, and answers no more when it is asked for a sample.
+    LeavesChildAndHangs,
 }
 
 /// What happens to a request.
@@ -43,11 +77,17 @@ enum Answer {
     LastWords(&'static str),
     /// It is answered without end.
     Endless,
+    /// It is answered with a frame of so many bytes, which is never in memory as a whole.
+    Long { head: String, bytes: usize, tail: &'static str },
+    /// It is answered again and again.
+    Flood(String),
+    /// A program prints without end, and then ends.
+    Torrent,
 }
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 21] = [
         Self::NewerProtocol,
         Self::OutOfOrder,
         Self::Garbage,
@@ -56,6 +96,19 @@ impl Mode {
         Self::NotJson,
         Self::Both,
         Self::Endless,
+        Self::HugeFrame,
+        Self::ManyValues,
+        Self::CostlyCase,
+        Self::Flood,
+        Self::Torrent,
+        Self::Readings,
+        Self::Early,
+        Self::Beyond,
+        Self::Exaggerates,
+        Self::Understates,
+        Self::LeavesChild,
+        Self::LeavesChildAndDies,
+        Self::LeavesChildAndHangs,
     ];
 
     /// The argument that chooses it.
@@ -69,6 +122,19 @@ impl Mode {
             Self::NotJson => "not-json",
             Self::Both => "both",
             Self::Endless => "endless",
+            Self::HugeFrame => "huge-frame",
+            Self::ManyValues => "many-values",
+            Self::CostlyCase => "costly-case",
+            Self::Flood => "flood",
+            Self::Torrent => "torrent",
+            Self::Readings => "readings",
+            Self::Early => "early",
+            Self::Beyond => "beyond",
+            Self::Exaggerates => "exaggerates",
+            Self::Understates => "understates",
+            Self::LeavesChild => "leaves-child",
+            Self::LeavesChildAndDies => "leaves-child-and-dies",
+            Self::LeavesChildAndHangs => "leaves-child-and-hangs",
         }
     }
 
@@ -88,12 +154,85 @@ impl Mode {
                 reply(op, request)
             )),
             (Self::HalfAnswer, "sample") => Answer::LastWords(r#"{"perfharness":1,"id":"#),
-            (Self::Silent, _) => Answer::Nothing,
+            (Self::Silent, _) | (Self::LeavesChildAndHangs, "sample") => Answer::Nothing,
             (Self::NotJson, "hello") => Answer::Frame(format!(r#"{{"perfharness":1,"id":{id},"#)),
             (Self::Endless, "hello") => Answer::Endless,
+            (Self::HugeFrame, "hello") => Answer::Long {
+                head: format!(r#"{{"perfharness":1,"id":{id},"ok":{{"protocol":1,"more":["#),
+                bytes: HUGE_BYTES,
+                tail: "0]}}",
+            },
+            (Self::ManyValues, "prepare") => Answer::Long {
+                head: format!(r#"{{"perfharness":1,"id":{id},"ok":{{"handle":1,"more":["#),
+                bytes: 200 << 10,
+                tail: "0]}}",
+            },
+            (Self::CostlyCase, "describe") => Answer::Long {
+                head: format!(
+                    r#"{{"perfharness":1,"id":{id},"ok":{{"workloads":[{{"id":"raw","version":1,"variants":[{{"id":"v"}}],"cases":[{{"id":"c","params":{{"more":["#
+                ),
+                bytes: 49_900 * COSTLY.len(),
+                tail: "0]}}]}]}}",
+            },
+            (Self::Flood, "prepare") => Answer::Flood(ok(id, &reply(op, request))),
+            (Self::Torrent, "sample") => Answer::Torrent,
+            (Self::Early, "sample") => {
+                let reply = reply(op, request);
+                Answer::Frame(format!("{}\n{}", ok(id, &reply), ok(id + 1, &reply)))
+            }
+            (Self::Readings | Self::Beyond | Self::Exaggerates | Self::Understates, "sample") => {
+                Answer::Frame(ok(id, &self.falsified(reply(op, request))))
+            }
+            (Self::LeavesChildAndDies, "sample") => Answer::LastWords(""),
             _ => Answer::Frame(ok(id, &reply(op, request))),
         }
     }
+
+    /// The answer to `sample`, with what is wrong in it.
+    fn falsified(self, mut reply: Value) -> Value {
+        let wall_ns = reply["wall_ns"].as_u64().unwrap_or(0);
+        match self {
+            Self::Readings => {
+                let readings = (0..2000).map(|number| (format!("reading-{number}"), json!(number)));
+                reply["readings"] = Value::Object(readings.collect());
+            }
+            Self::Beyond => reply["wall_ns"] = json!((1_u64 << 53) + 1),
+            Self::Exaggerates => reply["wall_ns"] = json!(2 * wall_ns + 100_000_000),
+            Self::Understates => {
+                reply["wall_ns"] = json!(wall_ns / 10 + 1);
+                reply["untimed_ns"] = json!(0);
+            }
+            _ => {}
+        }
+        reply
+    }
+
+    /// Whether it leaves a process behind.
+    fn leaves_a_child(self) -> bool {
+        matches!(self, Self::LeavesChild | Self::LeavesChildAndDies | Self::LeavesChildAndHangs)
+    }
+}
+
+/// Starts this program as a process that sleeps, with this one's outputs and in its group.
+///
+/// # Errors
+/// When it does not start.
+fn leave_a_child() -> io::Result<()> {
+    let mut sleeper = Command::new(std::env::current_exe()?);
+    sleeper.arg("sleeps").stdin(Stdio::null()).spawn()?;
+    Ok(())
+}
+
+/// Prints lines of 1 KiB on both outputs.
+fn torrent(mut output: impl Write) -> io::Result<()> {
+    const LINES: usize = 64;
+    let chunk = format!("{}\n", "x".repeat(1023)).repeat(LINES);
+    let mut errors = io::stderr().lock();
+    for _ in 0..TORRENT_BYTES / chunk.len() / 2 {
+        output.write_all(chunk.as_bytes())?;
+        errors.write_all(chunk.as_bytes())?;
+    }
+    output.flush()
 }
 
 fn ok(id: u64, reply: &Value) -> String {
@@ -145,6 +284,9 @@ fn sample(request: &Value) -> Value {
 pub fn serve_on(mode: Mode, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     for line in input.lines() {
         let request: Value = serde_json::from_str(&line?)?;
+        if mode.leaves_a_child() && request["op"] == "prepare" && request["placement"] == 0 {
+            leave_a_child()?;
+        }
         match mode.answer(&request) {
             Answer::Frame(frame) if mode == Mode::Garbage => {
                 output.write_all(b"no frame\n\n{\"id\":1}\nnot UTF-8: \xff\xfe\nunfinished: ")?;
@@ -155,6 +297,23 @@ pub fn serve_on(mode: Mode, input: impl BufRead, mut output: impl Write) -> io::
             Answer::LastWords(words) => {
                 output.write_all(words.as_bytes())?;
                 output.flush()?;
+                return Err(io::Error::other("died as planned"));
+            }
+            Answer::Long { head, bytes, tail } => {
+                output.write_all(head.as_bytes())?;
+                for _ in 0..bytes / COSTLY.len() {
+                    output.write_all(COSTLY.as_bytes())?;
+                }
+                writeln!(output, "{tail}")?;
+            }
+            Answer::Flood(frame) => {
+                // More than a harness could hold that holds it all, and an end for one that waits for it.
+                for _ in 0..TORRENT_BYTES / frame.len() {
+                    writeln!(output, "{frame}")?;
+                }
+            }
+            Answer::Torrent => {
+                torrent(&mut output)?;
                 return Err(io::Error::other("died as planned"));
             }
             Answer::Endless => {
@@ -272,6 +431,29 @@ mod tests {
         assert!(both.ok.is_some() && both.error.is_some());
         let (text, ended_well) = talk(Mode::HalfAnswer, 6);
         assert!(text.ends_with(r#"{"perfharness":1,"id":"#) && !ended_well, "{text}");
+    }
+
+    #[test]
+    fn modes_that_are_costly_keep_to_the_protocol_all_the_same() {
+        let (text, ended_well) = talk(Mode::CostlyCase, 2);
+        assert!(ended_well);
+        let description: Description = answered(&frames(&text)[1], 2);
+        assert_eq!(description.workloads[0].problems(), Vec::<String>::new());
+        let (text, _) = talk(Mode::ManyValues, 3);
+        assert_eq!(answered::<Prepared>(&frames(&text)[2], 3).handle, 1);
+        let (text, _) = talk(Mode::HugeFrame, 1);
+        assert!(text.starts_with(FRAME_START) && text.len() > HUGE_BYTES);
+        let (text, _) = talk(Mode::Readings, 5);
+        assert_eq!(answered::<SampleReply>(&frames(&text)[4], 5).readings.len(), 2000);
+    }
+
+    #[test]
+    fn modes_that_lie_about_time_do() {
+        let reply = |mode| answered::<SampleReply>(&frames(&talk(mode, 5).0)[4], 5);
+        assert!(reply(Mode::Beyond).wall_ns > 1 << 53);
+        assert!(reply(Mode::Exaggerates).wall_ns > 100_000_000);
+        assert_eq!(reply(Mode::Understates).untimed_ns, Some(0));
+        assert_eq!(frames(&talk(Mode::Early, 5).0)[5].id, 6, "which was not asked for");
     }
 
     #[test]

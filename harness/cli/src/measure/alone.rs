@@ -17,6 +17,7 @@ use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call}
 use super::launch::{BATCH_NS, SLOWDOWN_ALLOWED};
 use super::order::Place;
 use super::outcome::Outcome;
+use super::plausible::impossible;
 use super::warm_up;
 use super::worker_clock::WorkerClock;
 use crate::plan::{Plan, Side};
@@ -37,6 +38,8 @@ pub(super) struct Alone<'a> {
     /// Time of an iteration, as far as the warm-up has found it.
     iteration_ns: f64,
     clock: WorkerClock,
+    /// How long the machine had been suspended when it was opened: some clocks go on meanwhile.
+    suspended_ns: Option<u64>,
 }
 
 impl<'a> Alone<'a> {
@@ -64,7 +67,8 @@ impl<'a> Alone<'a> {
         };
         let Opened { session, hello } = executor.launch(side.worker, &options)?;
         let clock = WorkerClock::default();
-        Ok(Self { plan, side, executor, session, hello, handle: 0, iteration_ns: 0.0, clock })
+        let suspended_ns = executor.machine().suspended_ns;
+        Ok(Self { plan, side, executor, session, hello, handle: 0, iteration_ns: 0.0, clock, suspended_ns })
     }
 
     /// What the worker calls itself.
@@ -171,8 +175,25 @@ impl<'a> Alone<'a> {
         }
         let sent = self.now_ns();
         let reply = call(self.session.as_mut(), &Request::Sample(request), deadline)?;
-        self.clock.see(&reply, sent, self.now_ns());
+        let answered = self.now_ns();
+        if let Some(reason) = self.refuted(&reply, iterations, answered.saturating_sub(sent)) {
+            return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
+        }
+        self.clock.see(&reply, sent, answered);
         Ok(reply)
+    }
+
+    /// Why a sample cannot have been as it is told. One that took no time at all by a coarse clock is of use here.
+    fn refuted(&self, reply: &SampleReply, iterations: u64, elapsed_ns: u64) -> Option<String> {
+        if reply.wall_ns == 0 {
+            return None;
+        }
+        let fault = |elapsed_ns| impossible(reply, iterations, elapsed_ns, self.hello.clock_resolution_ns);
+        fault(elapsed_ns)?;
+        // The worker's clock may have gone on while the machine was suspended, and ours not.
+        let now = self.executor.machine().suspended_ns;
+        let suspended = now.zip(self.suspended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        fault(elapsed_ns.saturating_add(suspended))
     }
 
     /// The worker's clock, as far as the samples so far have shown it.

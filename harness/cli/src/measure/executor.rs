@@ -6,7 +6,6 @@ use std::time::Duration;
 use perfharness_contract::protocol::{HelloReply, Request};
 use perfharness_platform::{MachineCounters, ProcessUsage};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::Outcome;
 use crate::telemetry::{DeviceState, News};
@@ -46,11 +45,11 @@ pub struct Opened {
 
 /// One worker process, alive.
 pub trait Session {
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its answer: the JSON text of its content.
     ///
     /// # Errors
     /// When there is no answer; the process is then gone.
-    fn call(&mut self, request: &Request, deadline: Duration) -> Result<Value, CallError>;
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<String, CallError>;
 
     /// What the process has used so far.
     fn usage(&self) -> ProcessUsage;
@@ -110,8 +109,8 @@ pub(super) fn call<T: DeserializeOwned>(
     request: &Request,
     deadline: Duration,
 ) -> Result<T, CallError> {
-    let value = session.call(request, deadline)?;
-    serde_json::from_value(value).map_err(|error| {
+    let content = session.call(request, deadline)?;
+    serde_json::from_str(&content).map_err(|error| {
         let reason = format!("its answer to `{}` does not fit the protocol: {error}", request.op());
         CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason))
     })

@@ -1,12 +1,14 @@
 //! One launch of a case: processes, placements, blocks, rounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use perfharness_contract::protocol::{CheckReply, Mode, Prepared, Request, SampleReply, SampleRequest};
+use perfharness_contract::protocol::{
+    CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
+};
 use perfharness_contract::{MetricDef, OutcomeKind};
 use perfharness_verdict::Allocation;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 
 use super::contamination::{self, Surroundings};
 use super::correctness;
@@ -14,6 +16,7 @@ use super::engine::Recorder;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use super::order::{METERED_ROUND, Place, block_order, part_order};
+use super::plausible::{Account, impossible};
 use super::state::CaseState;
 use super::warm_up::{self, Patience, WarmUp};
 use super::{Outcome, SampleLength};
@@ -39,6 +42,10 @@ const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
 const HOLD_SHARE: f64 = 0.4;
 /// Notes of a side that are kept: a worker must not fill the record.
 const MOST_NOTES: usize = 20;
+/// What readings and findings of one worker may come to in memory, for the same reason.
+const MOST_KEPT_BYTES: usize = 1 << 20;
+/// What a reading takes beside its name.
+const READING_BYTES: usize = 100;
 
 /// One side that is alive.
 struct Live {
@@ -46,6 +53,12 @@ struct Live {
     session: Box<dyn Session>,
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
+    /// How long the machine had been suspended when it was opened: some clocks go on meanwhile.
+    suspended_ns: Option<u64>,
+    /// Its timed samples against the harness's clock.
+    account: Account,
+    /// What its answers have put into the state so far, in bytes.
+    kept_bytes: usize,
     /// Placements that are held, the current one last.
     handles: Vec<u64>,
     /// Expected time of an iteration; 0 before anything was run.
@@ -164,6 +177,7 @@ impl LaunchRunner<'_, '_> {
         self.meter(part, latest, &mut lives)?;
         for live in lives.into_iter().flatten() {
             let usage = live.session.usage();
+            self.take_notes(live.side, live.account.note().map(str::to_owned).into_iter().collect());
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -218,6 +232,9 @@ impl LaunchRunner<'_, '_> {
             session,
             modes: hello.modes.clone(),
             clock_step_ns: hello.clock_resolution_ns,
+            suspended_ns: self.executor.machine().suspended_ns,
+            account: Account::default(),
+            kept_bytes: 0,
             handles: Vec::new(),
             iteration_ns: state.iteration_ns().unwrap_or(0.0),
             length: state.length,
@@ -351,7 +368,7 @@ impl LaunchRunner<'_, '_> {
             live.last = None;
             let handles = std::mem::take(&mut live.handles);
             for handle in handles {
-                let _: Option<Value> = self.ask(slot, timeout, |_| Request::Release { handle })?;
+                let _: Option<IgnoredAny> = self.ask(slot, timeout, |_| Request::Release { handle })?;
             }
         }
         Ok(())
@@ -425,7 +442,14 @@ impl LaunchRunner<'_, '_> {
         let deadline = self.deadline(slot.as_ref(), 1);
         let reply: Option<CheckReply> =
             self.ask(slot, deadline, |_| Request::Check { handle, round, index, fresh })?;
-        let (Some(live), Some(reply)) = (slot.as_ref(), reply) else { return Ok(None) };
+        let Some(reply) = reply else { return Ok(None) };
+        let found = &reply.check;
+        let digests = [&found.input, &found.output].map(|digest| digest.as_ref().map_or(0, |d| d.0.len()));
+        let text_bytes = digests.iter().sum::<usize>() + found.message.as_ref().map_or(0, String::len);
+        if !self.has_room(slot, &reply.readings, text_bytes) {
+            return Ok(None);
+        }
+        let Some(live) = slot.as_ref() else { return Ok(None) };
         let event = Event::Checked {
             case: self.case,
             side: live.side,
@@ -467,7 +491,7 @@ impl LaunchRunner<'_, '_> {
             let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };
             let round = place.warm_up_round(batches.len());
             let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
-            let (Some(live), Some((reply, _))) = (slot.as_mut(), reply) else { return Ok(()) };
+            let (Some(live), Some((reply, ..))) = (slot.as_mut(), reply) else { return Ok(()) };
             let time = reply.wall_ns as f64 / iterations as f64;
             live.iteration_ns = if live.iteration_ns > 0.0 { live.iteration_ns.min(time) } else { time };
             batches.push(time);
@@ -512,13 +536,15 @@ impl LaunchRunner<'_, '_> {
                 let worked = self.planted(lives[slot].as_ref(), length);
                 let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
                 let after = Surroundings::of(&*self.executor);
-                let Some((reply, start_ns)) = sampled else {
+                let Some((reply, start_ns, elapsed_ns)) = sampled else {
                     // The block stays incomplete; the other sides go on with the next one.
                     return Ok(());
                 };
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
-                let Some(side) = lives[slot].as_ref().map(|live| live.side) else { return Ok(()) };
+                let Some(live) = lives[slot].as_mut() else { return Ok(()) };
+                live.account.see(&reply, elapsed_ns);
+                let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
                     side,
@@ -571,7 +597,7 @@ impl LaunchRunner<'_, '_> {
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
             let sampled = self.sample(slot, Mode::Metered, METERED_ROUND, length)?;
-            let (Some(live), Some((reply, start_ns))) = (slot.as_ref(), sampled) else { continue };
+            let (Some(live), Some((reply, start_ns, _))) = (slot.as_ref(), sampled) else { continue };
             let side = live.side;
             self.emit(&Event::Sampled(SampleEvent {
                 case: self.case,
@@ -600,16 +626,17 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// One sample, with its start on the harness's clock.
+    /// One sample, with its start on the harness's clock, and the time from the request to the answer by it.
     fn sample(
         &mut self,
         slot: &mut Option<Live>,
         mode: Mode,
         round: u64,
         length: SampleLength,
-    ) -> Result<Option<(SampleReply, Option<u64>)>, Interrupted> {
+    ) -> Result<Option<(SampleReply, Option<u64>, u64)>, Interrupted> {
         let SampleLength { iterations, lead_in } = length;
         let deadline = self.deadline(slot.as_ref(), iterations + lead_in);
+        let sent_ns = self.executor.now_ns();
         let reply: Option<SampleReply> = self.ask(slot, deadline, |live| {
             Request::Sample(SampleRequest {
                 handle: live.handle(),
@@ -625,16 +652,55 @@ impl LaunchRunner<'_, '_> {
             live.last =
                 Some(Left { handle: live.handle(), round, index: (lead_in + iterations).saturating_sub(1) });
         }
-        if reply.wall_ns == 0 {
-            let reason = format!("a sample of {iterations} iterations took 0 ns by its clock");
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
+        if let Some(reason) = self.refuted(slot.as_ref(), &reply, iterations, elapsed_ns) {
             self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
+            return Ok(None);
+        }
+        if !self.has_room(slot, &reply.readings, 0) {
             return Ok(None);
         }
         let offset = slot.as_ref().and_then(|live| live.session.clock_offset_ns());
         let start = reply.start_ns.zip(offset).map(|(start, offset)| start.saturating_add_signed(offset));
-        Ok(Some((reply, start)))
+        Ok(Some((reply, start, elapsed_ns)))
+    }
+
+    /// Why a sample cannot have been as it is told.
+    fn refuted(
+        &self,
+        live: Option<&Live>,
+        reply: &SampleReply,
+        iterations: u64,
+        elapsed_ns: u64,
+    ) -> Option<String> {
+        let live = live?;
+        let fault = |elapsed_ns| impossible(reply, iterations, elapsed_ns, live.clock_step_ns);
+        fault(elapsed_ns)?;
+        // The worker's clock may have gone on while the machine was suspended, and ours not.
+        let now = self.executor.machine().suspended_ns;
+        let suspended = now.zip(live.suspended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        fault(elapsed_ns.saturating_add(suspended))
+    }
+
+    /// Whether there is room for what is kept of an answer; a worker that has used it up is ended.
+    fn has_room(&mut self, slot: &mut Option<Live>, readings: &Readings, text_bytes: usize) -> bool {
+        let Some(live) = slot.as_mut() else { return false };
+        let bytes = |(name, reading): (&String, &Reading)| {
+            READING_BYTES + name.len() + reading.absence().map_or(0, str::len)
+        };
+        live.kept_bytes += readings.iter().map(bytes).sum::<usize>() + text_bytes;
+        if live.kept_bytes <= MOST_KEPT_BYTES {
+            return true;
+        }
+        let most = MOST_KEPT_BYTES >> 10;
+        let reason = format!("its readings and findings of one launch take more than {most} KiB");
+        self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
+        false
     }
 }
+
+/// What an answer says of metrics.
+type Readings = BTreeMap<String, Reading>;
 
 #[cfg(test)]
 mod tests {

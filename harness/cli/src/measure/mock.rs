@@ -430,12 +430,13 @@ impl MockSession {
         if let Some(what) = (self.script.disturbance)(&self.moment(&self.placement(handle), round)) {
             self.world.disturb(what);
         }
-        self.iterate(handle, round, offset, lead_in);
+        let untimed_ns = self.iterate(handle, round, offset, lead_in);
         let start_ns = (self.world.now_ns.get() as u64).saturating_add_signed(-CLOCK_OFFSET_NS);
         let wall_ns = self.iterate(handle, round, offset + lead_in, iterations);
         SampleReply {
             start_ns: Some(start_ns),
             wall_ns: wall_ns.round() as u64,
+            untimed_ns: Some(untimed_ns.round() as u64),
             cpu_ns: Some((wall_ns * self.script.cpu_share).round() as u64),
             involuntary_switches: Some(0),
             readings: if mode == Mode::Metered { (self.script.readings)(request) } else { BTreeMap::new() },
@@ -446,18 +447,18 @@ impl MockSession {
 }
 
 impl Session for MockSession {
-    fn call(&mut self, request: &Request, deadline: Duration) -> Result<Value, CallError> {
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<String, CallError> {
         let (worker, launch, step) = (self.worker, self.launch, Step::Asked(request.clone()));
         self.world.begin(Entry { worker, launch, deadline: Some(deadline), step: step.clone() })?;
         match (self.script.fault)((launch, step)) {
             Some(Fault::Ends(kind)) => return Err(ended(kind)),
             Some(Fault::Answers(answer)) => {
                 self.world.pass(self.script.fault_ns as f64);
-                return Ok(answer);
+                return Ok(answer.to_string());
             }
             None => {}
         }
-        Ok(match request {
+        let answer = match request {
             Request::Prepare { placement, .. } => {
                 self.world.pass(self.script.prepare_ns as f64);
                 let handle = self.next_handle;
@@ -478,7 +479,8 @@ impl Session for MockSession {
             Request::Hello(_) | Request::Describe | Request::Finish => {
                 panic!("`{}` is no request of a launch", request.op())
             }
-        })
+        };
+        Ok(answer.to_string())
     }
 
     fn usage(&self) -> ProcessUsage {

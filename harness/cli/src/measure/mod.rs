@@ -13,15 +13,18 @@ mod engine;
 mod event;
 mod executor;
 mod following;
+mod frame;
 mod launch;
 #[cfg(test)]
 mod mock;
 mod order;
 mod outcome;
 mod pairing;
+mod plausible;
 mod process;
 mod profiling;
 mod sample_length;
+mod scratch;
 mod state;
 mod stopping;
 #[cfg(test)]

@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded};
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{
-    Description, ErrorCode, FRAME_START, Hello, HelloReply, Mode, PROTOCOL_VERSION, Request, RequestFrame,
-    ResponseFrame, WireError,
+    Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Request, RequestFrame, WireError,
 };
 use perfharness_platform::{
-    Exit, MachineCounters, ProcessUsage, clock, detach_from_terminal, exit_of, kill_tree, limit_memory,
-    machine_counters, process_usage,
+    Exit, MachineCounters, ProcessUsage, clock, exit_of, has_ended, kill_tree, limit_memory,
+    machine_counters, process_usage, spawn_bound,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::Outcome;
 use super::anchor::Anchor;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
-use crate::plain_text::{make_plain, plain};
+use super::frame::{Answer, Bounds, LONGEST_LINE, shortened, start_in};
+use super::scratch::Scratch;
+use crate::plain_text::plain;
 use crate::telemetry::{DeviceState, News, Watcher};
 
 /// How a worker is started.
@@ -46,8 +46,12 @@ pub struct WorkerCommand {
 
 /// Lines of a worker that are kept for the report of its end.
 const KEPT_LINES: usize = 20;
-/// A line longer than this is not a frame but a program that prints without end.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Characters of such a line.
+const KEPT_CHARS: usize = 500;
+/// Bytes that surely hold them.
+const KEPT_BYTES: usize = 4 * KEPT_CHARS;
+/// A frame that is not UTF-8 is repaired up to this length, as that may take three times its memory.
+const REPAIRED_BYTES: usize = 256 << 10;
 /// How often memory, deadline and interruption are looked at while a worker is busy.
 const POLL: Duration = Duration::from_millis(20);
 /// How long a worker may take to end by itself.
@@ -157,7 +161,7 @@ pub fn describe(
 
 /// What the reading thread found on a worker's stdout.
 enum Line {
-    Frame(String),
+    Frame(Vec<u8>),
     TooLong,
     End,
 }
@@ -168,7 +172,8 @@ struct Kept(Arc<Mutex<LastWords>>);
 
 #[derive(Default)]
 struct LastWords {
-    lines: VecDeque<String>,
+    /// Where a line stood, and its beginning. It is made readable when somebody wants to read it: there may be millions.
+    lines: VecDeque<(&'static str, Vec<u8>)>,
     /// A line since the last request said that an allocation failed; a long backtrace may have pushed it out since.
     allocation_failed: bool,
 }
@@ -178,19 +183,24 @@ impl Kept {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn push(&self, line: &str) {
+    fn push(&self, place: &'static str, line: &[u8]) {
         let mut words = self.words();
         // What Rust and CPython write when an allocation fails, before they give up.
-        words.allocation_failed |=
-            line.starts_with("memory allocation of ") || line.trim_end() == "MemoryError";
-        if words.lines.len() == KEPT_LINES {
-            words.lines.pop_front();
-        }
-        words.lines.push_back(plain(line));
+        let failed = || line.starts_with(b"memory allocation of ") || line.trim_ascii_end() == b"MemoryError";
+        words.allocation_failed |= place.is_empty() && failed();
+        let spare = if words.lines.len() == KEPT_LINES { words.lines.pop_front() } else { None };
+        let mut kept = spare.map(|(_, kept)| kept).unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(&line[..line.len().min(KEPT_BYTES)]);
+        words.lines.push_back((place, kept));
     }
 
     fn lines(&self) -> Vec<String> {
-        self.words().lines.iter().cloned().collect()
+        let readable = |(place, line): &(&str, Vec<u8>)| {
+            let text: String = String::from_utf8_lossy(line).trim_end().chars().take(KEPT_CHARS).collect();
+            plain(&format!("{place}{text}"))
+        };
+        self.words().lines.iter().map(readable).collect()
     }
 
     fn allocation_failed(&self) -> bool {
@@ -209,7 +219,7 @@ struct ProcessSession {
     memory_limit: u64,
     limit_is_users: bool,
     interrupted: Arc<AtomicBool>,
-    scratch: tempfile::TempDir,
+    scratch: Scratch,
     watcher: Option<Arc<Watcher>>,
 }
 
@@ -220,9 +230,8 @@ impl ProcessSession {
         executor: &ProcessExecutor,
     ) -> Result<Self, CallError> {
         let crashed = |reason: String| CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason));
-        // Names of equal length: the length of a path can change the layout of a process's stack.
-        let scratch = tempfile::Builder::new().prefix("perfharness-").rand_bytes(10).tempdir();
-        let scratch = scratch.map_err(|e| crashed(format!("cannot create a folder for its files: {e}")))?;
+        let scratch =
+            Scratch::new().map_err(|e| crashed(format!("cannot create a folder for its files: {e}")))?;
         let Some((program, arguments)) = worker.command.split_first() else {
             return Err(crashed("its command is empty".into()));
         };
@@ -232,15 +241,16 @@ impl ProcessSession {
             command.current_dir(folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        detach_from_terminal(&mut command);
-        let mut child = command.spawn().map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;
+        let mut child =
+            spawn_bound(command).map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;
         if let Some(limit) = options.memory_limit_bytes {
             // Where the OS cannot do it, watching from here has to be enough.
             let _ = limit_memory(&child, limit);
         }
         let kept = Kept::default();
-        let (line_sender, lines) = unbounded();
-        let (done_sender, stderr_done) = unbounded();
+        // A worker has one answer to give at a time. One that writes more has to wait, and is found out.
+        let (line_sender, lines) = bounded(1);
+        let (done_sender, stderr_done) = bounded(1);
         if let Some(stdout) = child.stdout.take() {
             let kept = kept.clone();
             thread::spawn(move || read_frames(stdout, &line_sender, &kept));
@@ -248,7 +258,7 @@ impl ProcessSession {
         if let Some(stderr) = child.stderr.take() {
             let kept = kept.clone();
             thread::spawn(move || {
-                read_lines(stderr, |line| kept.push(&line));
+                read_words(stderr, &kept);
                 let _ = done_sender.send(());
             });
         }
@@ -310,15 +320,17 @@ impl ProcessSession {
     /// The worker closed its stdout: finds out how it ended.
     fn died(&mut self, op: &str) -> CallError {
         let start = clock::now();
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
-                Ok(None) | Err(_) => break None,
+        let by_itself = loop {
+            match has_ended(&mut self.child) {
+                Ok(true) => break true,
+                Ok(false) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
+                Ok(false) | Err(_) => break false,
             }
         };
+        // What it started goes before it is waited for: until then its group is known by its id.
         self.stop();
         let kept = self.kept.lines();
+        let status = if by_itself { self.child.wait().ok() } else { None };
         let Some(status) = status else {
             let reason = format!("it closed its stdout during `{op}` without ending");
             return CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason).with_stderr(kept));
@@ -337,13 +349,23 @@ impl ProcessSession {
         CallError::Ended(outcome.with_stderr(kept))
     }
 
-    fn answer(&mut self, op: &str, id: u64, line: &str) -> Result<Value, CallError> {
-        let crashed = OutcomeKind::Crashed;
-        let parsed = serde_json::from_str(line).and_then(|mut frame: Value| {
-            make_plain(&mut frame);
-            serde_json::from_value(frame)
-        });
-        let frame: ResponseFrame = match parsed {
+    /// The content of the answer to a request.
+    fn answer(&mut self, request: &Request, id: u64, line: Vec<u8>) -> Result<String, CallError> {
+        let (op, crashed) = (request.op(), OutcomeKind::Crashed);
+        let line = match String::from_utf8(line) {
+            Ok(line) => line,
+            Err(error) if error.as_bytes().len() <= REPAIRED_BYTES => {
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            }
+            Err(error) => {
+                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
+            }
+        };
+        let mut line = match Bounds::of(request).checked(line) {
+            Ok(line) => line,
+            Err(reason) => return Err(self.end(crashed, format!("its answer to `{op}` {reason}"))),
+        };
+        let frame: Answer<'_> = match serde_json::from_str(&line) {
             Ok(frame) => frame,
             Err(error) => {
                 return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
@@ -360,9 +382,15 @@ impl ProcessSession {
             let reason = format!("it answered request {} while request {id} (`{op}`) was open", frame.id);
             return Err(self.end(crashed, reason));
         }
-        match (frame.ok, frame.error) {
-            (Some(value), None) => Ok(value),
-            (None, Some(WireError { code, message })) => Err(match code {
+        let content = frame.content_in(&line);
+        match (content, frame.error.map(|WireError { code, message }| (code, shortened(&message)))) {
+            (Some(content), None) => {
+                // In place, as an answer may be long.
+                line.truncate(content.end);
+                line.drain(..content.start);
+                Ok(line)
+            }
+            (None, Some((code, message))) => Err(match code {
                 ErrorCode::Unavailable => self.end(OutcomeKind::Skipped, message),
                 ErrorCode::OutOfMemory => self.end(OutcomeKind::OutOfMemory, message),
                 ErrorCode::UnsupportedProtocol
@@ -376,18 +404,38 @@ impl ProcessSession {
         }
     }
 
+    /// Looks at what the worker wrote since its last answer, when nobody had asked it for anything.
+    fn wrote_unasked(&mut self, op: &str) -> Option<CallError> {
+        match self.lines.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            Ok(Line::Frame(_)) => Some(
+                self.end(OutcomeKind::Crashed, format!("it wrote a frame before it was asked for `{op}`")),
+            ),
+            Ok(Line::TooLong) => Some(self.too_long()),
+            Ok(Line::End) | Err(TryRecvError::Disconnected) => Some(self.died(op)),
+        }
+    }
+
+    fn too_long(&mut self) -> CallError {
+        self.end(OutcomeKind::Crashed, format!("it wrote a line of over {} MiB", LONGEST_LINE >> 20))
+    }
+
     fn over_limit(&self) -> Option<u64> {
         process_usage(&self.child).rss_bytes.filter(|rss| *rss > self.memory_limit)
     }
 }
 
 impl Session for ProcessSession {
-    fn call(&mut self, request: &Request, deadline: Duration) -> Result<Value, CallError> {
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<String, CallError> {
         let op = request.op();
+        if let Some(error) = self.wrote_unasked(op) {
+            return Err(error);
+        }
         let Ok(id) = self.send(request, deadline) else {
             return Err(self.died(op));
         };
         let start = clock::now();
+        let mut gone_since = None;
         loop {
             // Before the answer, too: a worker that always answers quickly must not put off the end of the run.
             if self.interrupted.load(Ordering::Relaxed) {
@@ -395,13 +443,20 @@ impl Session for ProcessSession {
                 return Err(CallError::Interrupted);
             }
             match self.lines.recv_timeout(POLL) {
-                Ok(Line::Frame(line)) => return self.answer(op, id, &line),
-                Ok(Line::TooLong) => {
-                    let reason = format!("it wrote a line of over {} MiB", MAX_LINE_BYTES >> 20);
-                    return Err(self.end(OutcomeKind::Crashed, reason));
-                }
+                Ok(Line::Frame(line)) => return self.answer(request, id, line),
+                Ok(Line::TooLong) => return Err(self.too_long()),
                 Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            // Its stdout may not end with it: what it started holds it, too. Its last answer may still be in there.
+            let since =
+                gone_since.or_else(|| has_ended(&mut self.child).is_ok_and(|has| has).then(clock::now));
+            if gone_since.is_none() && since.is_some() {
+                let _ = kill_tree(&mut self.child);
+            }
+            gone_since = since;
+            if gone_since.is_some_and(|since| since.elapsed() > FAREWELL) {
+                return Err(self.died(op));
             }
             if start.elapsed() > deadline {
                 let reason = format!("no answer to `{op}` within {:.1} s", deadline.as_secs_f64());
@@ -437,7 +492,8 @@ impl Session for ProcessSession {
         let _ = self.call(&Request::Finish, FAREWELL);
         self.stdin = None;
         let start = clock::now();
-        while start.elapsed() < FAREWELL && matches!(self.child.try_wait(), Ok(None)) {
+        // It is waited for when its group has been ended, so only looked at here.
+        while start.elapsed() < FAREWELL && matches!(has_ended(&mut self.child), Ok(false)) {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -455,33 +511,32 @@ impl Drop for ProcessSession {
 
 /// Sends on the frames of a worker's stdout; everything else is kept as its words.
 fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
-    let mut reader = BufReader::new(stdout);
+    /// A buffer that once held a long line is not kept for short ones.
+    const SPARE_BYTES: usize = 64 << 10;
+    let mut reader = BufReader::with_capacity(SPARE_BYTES, stdout);
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
-        let read = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut buffer);
+        buffer.shrink_to(SPARE_BYTES);
+        let read = reader.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut buffer);
         let line = match read {
             Ok(0) | Err(_) => Line::End,
-            Ok(_) if buffer.len() as u64 == MAX_LINE_BYTES && !buffer.ends_with(b"\n") => Line::TooLong,
+            Ok(_) if buffer.len() == LONGEST_LINE && !buffer.ends_with(b"\n") => Line::TooLong,
             // A line without its end is what a worker that died left of it.
             Ok(_) if !buffer.ends_with(b"\n") => {
-                kept.push(&stdout_words(&String::from_utf8_lossy(&buffer)));
+                kept.push(STDOUT, &buffer);
                 Line::End
             }
             Ok(_) => {
-                let text = String::from_utf8_lossy(&buffer);
-                let text = text.trim_end_matches(['\n', '\r']);
-                let (before, frame) = match text.find(FRAME_START) {
-                    Some(at) => (&text[..at], Some(text[at..].to_owned())),
-                    None => (text, None),
-                };
-                if !before.trim().is_empty() {
-                    kept.push(&stdout_words(before));
+                buffer.truncate(buffer.trim_ascii_end().len());
+                let start = start_in(&buffer);
+                let before = &buffer[..start.unwrap_or(buffer.len())];
+                if !before.trim_ascii().is_empty() {
+                    kept.push(STDOUT, before);
                 }
-                match frame {
-                    Some(frame) => Line::Frame(frame),
-                    None => continue,
-                }
+                let Some(start) = start else { continue };
+                buffer.drain(..start);
+                Line::Frame(std::mem::take(&mut buffer))
             }
         };
         let last = !matches!(line, Line::Frame(_));
@@ -491,18 +546,22 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
     }
 }
 
-fn stdout_words(text: &str) -> String {
-    format!("stdout: {}", text.chars().take(500).collect::<String>())
-}
+/// What stands before the words that a worker wrote between its frames.
+const STDOUT: &str = "stdout: ";
 
-fn read_lines(input: impl Read, mut each: impl FnMut(String)) {
-    let mut reader = BufReader::new(input);
-    let mut buffer = Vec::new();
+/// Keeps the last lines of a worker's stderr, of each its beginning.
+fn read_words(stderr: impl Read, kept: &Kept) {
+    let mut reader = BufReader::with_capacity(64 << 10, stderr);
+    let mut line = Vec::new();
     loop {
-        buffer.clear();
-        match reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut buffer) {
+        line.clear();
+        match reader.by_ref().take(KEPT_BYTES as u64).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
-            Ok(_) => each(String::from_utf8_lossy(&buffer).trim_end().chars().take(500).collect()),
+            Ok(_) => {}
+        }
+        kept.push("", &line);
+        if !line.ends_with(b"\n") && reader.skip_until(b'\n').is_err() {
+            return;
         }
     }
 }

@@ -222,8 +222,13 @@ impl Call<'_> {
 
     /// Adds a copy of the test worker, with the set `good`.
     pub(crate) fn copied_worker(self, name: &str) -> Self {
+        self.copied_worker_in(name, "good")
+    }
+
+    /// Adds a copy of the test worker in one of its modes.
+    pub(crate) fn copied_worker_in(self, name: &str, mode: &str) -> Self {
         let copy = self.harness.path(&format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        self.args(["--worker", &format!("{} good", word(&copy))])
+        self.args(["--worker", &format!("{} {mode}", word(&copy))])
     }
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
@@ -277,6 +282,22 @@ impl Running {
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Waits for its end, and tells the most memory that it was seen to hold, in bytes. Linux only.
+    pub(crate) fn wait_and_weigh(mut self) -> (Done, u64) {
+        let status = format!("/proc/{}/status", self.id());
+        let start = clock::now();
+        let mut peak = 0;
+        // The kernel keeps the peak, so that only what comes after the last look is missed; a process that has ended tells none.
+        while !self.has_ended() && start.elapsed() < PATIENCE {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+            peak = peak.max(kibibytes.unwrap_or(0) << 10);
+            thread::sleep(Duration::from_millis(1));
+        }
+        (self.wait(), peak)
     }
 
     /// Ends it as nothing can prevent: it has no time for a last word.

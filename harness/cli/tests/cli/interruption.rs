@@ -29,7 +29,7 @@ fn journal(harness: &Harness) -> Vec<Value> {
 }
 
 /// Waits until the journal has so many lines, or the program has ended.
-fn wait_for_lines(harness: &Harness, running: &mut Running, lines: usize) {
+pub(crate) fn wait_for_lines(harness: &Harness, running: &mut Running, lines: usize) {
     wait_for(harness, running, |journal| journal.len() >= lines);
 }
 
@@ -43,7 +43,7 @@ fn wait_for(harness: &Harness, running: &mut Running, is_there: impl Fn(&[Value]
 }
 
 /// (case, launch, placement, block)
-type BlockKey = (u64, u64, u64, u64);
+pub(crate) type BlockKey = (u64, u64, u64, u64);
 
 fn finished_blocks(journal: &[Value]) -> BTreeSet<BlockKey> {
     let number = |event: &Value, key: &str| event[key].as_u64().unwrap();
@@ -54,7 +54,7 @@ fn finished_blocks(journal: &[Value]) -> BTreeSet<BlockKey> {
 }
 
 /// Blocks in the samples of a run with one case; fails where a sample is there twice.
-fn measured_blocks(path: &Path) -> BTreeSet<BlockKey> {
+pub(crate) fn measured_blocks(path: &Path) -> BTreeSet<BlockKey> {
     let rows = samples::read(path);
     let unique: BTreeSet<_> = rows.iter().map(|row| &row.key).collect();
     assert_eq!(unique.len(), rows.len(), "samples are there twice");
@@ -66,7 +66,7 @@ fn measured_blocks(path: &Path) -> BTreeSet<BlockKey> {
 }
 
 /// Programs in the folder that still run.
-fn survivors(harness: &Harness) -> Vec<String> {
+pub(crate) fn survivors(harness: &Harness) -> Vec<String> {
     let processes = ProcessRefreshKind::nothing().with_exe(UpdateKind::Always);
     let system = System::new_with_specifics(RefreshKind::nothing().with_processes(processes)).unwrap();
     let folder = harness.path("");
@@ -75,7 +75,7 @@ fn survivors(harness: &Harness) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_no_survivors(harness: &Harness) {
+pub(crate) fn assert_no_survivors(harness: &Harness) {
     let start = clock::now();
     loop {
         let alive = survivors(harness);
@@ -87,7 +87,7 @@ fn assert_no_survivors(harness: &Harness) {
     }
 }
 
-fn resume(harness: &Harness) -> Done {
+pub(crate) fn resume(harness: &Harness) -> Done {
     harness.call("run --resume --output run.json").done()
 }
 

@@ -31,7 +31,7 @@ fn raw(record: &RunRecord) -> &BenchmarkRecord {
 #[case::speaks_a_newer_version("newer-protocol", OutcomeKind::Crashed, "it speaks protocol 99")]
 #[case::never_answers("silent", OutcomeKind::TimedOut, "no answer to `hello` within 2.0 s")]
 #[case::answers_what_is_not_json("not-json", OutcomeKind::Crashed, "is not a frame")]
-#[case::never_ends_a_line("endless", OutcomeKind::Crashed, "a line of over 64 MiB")]
+#[case::never_ends_a_line("endless", OutcomeKind::Crashed, "a line of over 16 MiB")]
 fn a_worker_that_cannot_be_asked_is_named_in_the_record(
     #[case] mode: &str,
     #[case] kind: OutcomeKind,
@@ -48,6 +48,10 @@ fn a_worker_that_cannot_be_asked_is_named_in_the_record(
 #[case::answers_another_request("out-of-order", "it answered request 3 while request 2 (`prepare`) was open")]
 #[case::dies_within_an_answer("half-answer", "it ended during `sample` with exit code 1")]
 #[case::answers_ok_and_error_at_once("both", "exactly one of `ok` and `error`")]
+#[case::answers_with_too_many_values("many-values", "its answer to `prepare` has more than 10000 values")]
+#[case::has_thousands_of_readings_each_time("readings", "take more than 1024 KiB")]
+#[case::takes_more_time_than_numbers_are_exact_for("beyond", "is 9007199254740993, more than 2^53")]
+#[case::takes_more_time_than_passed("exaggerates", "was asked for and answered within")]
 fn a_worker_that_breaks_later_fails_its_benchmark_only(#[case] mode: &str, #[case] reason: &str) {
     let record = beside_a_good_worker(mode, "spin/short/a raw", 5);
     let failed = raw(&record);
@@ -59,6 +63,30 @@ fn a_worker_that_breaks_later_fails_its_benchmark_only(#[case] mode: &str, #[cas
         let words = failed.outcome.stderr.join("\n");
         assert!(words.contains("died as planned") && words.contains("stdout: {\"perfharness\""), "{words}");
     }
+}
+
+#[rstest]
+#[case::again_and_again("flood")]
+#[case::in_advance("early")]
+fn a_frame_that_nobody_asked_for_ends_its_worker(#[case] mode: &str) {
+    let record = beside_a_good_worker(mode, "spin/short/a raw", 5);
+    let failed = raw(&record);
+    assert_eq!(failed.outcome.kind, OutcomeKind::Crashed);
+    // It may be seen before the next request is sent, or be taken for the answer to it.
+    let reason = failed.outcome.reason.as_ref().unwrap();
+    assert!(reason.contains("before it was asked for") || reason.contains("it answered request"), "{reason}");
+}
+
+#[test]
+fn a_worker_that_does_not_account_for_its_time_is_told_of() {
+    let record = beside_a_good_worker("understates", "spin/short/a raw", 0);
+    let notes = &raw(&record).notes;
+    assert!(
+        notes.iter().any(|note| note.contains("does not account for a quarter of the time")),
+        "{notes:?}"
+    );
+    let good = record.benchmarks.iter().find(|b| b.id.to_string() == "spin/short/a").unwrap();
+    assert_eq!(good.notes, Vec::<String>::new());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn sequential(
     let Opened { mut session, .. } = executor.launch(worker, &options).map_err(failed)?;
     let benchmark = format!("known-work/{kernel}/{VARIANT}").parse()?;
     let mut call = |request: Request| session.call(&request, DEADLINE).map_err(failed);
-    let prepared: Prepared = serde_json::from_value(call(Request::Prepare { benchmark, placement: 0 })?)?;
+    let prepared: Prepared = serde_json::from_str(&call(Request::Prepare { benchmark, placement: 0 })?)?;
     let mut sample = |round: u64, iterations: u64| -> anyhow::Result<f64> {
         let request = SampleRequest {
             handle: prepared.handle,
@@ -94,7 +94,7 @@ fn sequential(
             lead_in: iterations,
             iterations,
         };
-        let reply: SampleReply = serde_json::from_value(call(Request::Sample(request))?)?;
+        let reply: SampleReply = serde_json::from_str(&call(Request::Sample(request))?)?;
         Ok(reply.wall_ns as f64 / iterations as f64)
     };
     // The first samples warm up and say how many iterations the others have.
