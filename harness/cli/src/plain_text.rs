@@ -24,7 +24,8 @@ pub(crate) fn make_plain(value: &mut Value) {
     }
 }
 
-fn is_plain(c: char) -> bool {
+/// Whether a character is shown and not obeyed.
+pub(crate) fn is_plain(c: char) -> bool {
     match c {
         '\n' | '\t' => true,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,

@@ -26,6 +26,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub mod profile;
 
+mod open;
+pub use open::open_at_once;
+
 #[cfg(unix)]
 mod unix;
 

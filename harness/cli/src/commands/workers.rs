@@ -115,7 +115,7 @@ pub(super) fn digest(command: &WorkerCommand) -> Option<String> {
     let mut hash = Sha256::new();
     let mut found = false;
     for word in &command.command {
-        if let Ok(content) = std::fs::read(word) {
+        if let Ok(content) = crate::record::file::read_regular(Path::new(word), 1 << 32) {
             hash.update((content.len() as u64).to_le_bytes());
             hash.update(&content);
             found = true;

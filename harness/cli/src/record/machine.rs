@@ -12,6 +12,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Key under which absolute figures may be compared.
+    #[serde(deserialize_with = "super::file_name::id")]
     pub class: String,
     /// Whether the user set the key; otherwise it follows from the facts.
     pub class_is_set: bool,
@@ -83,7 +84,7 @@ fn computed_class(facts: &BTreeMap<String, String>) -> String {
 }
 
 /// Lower-case letters, digits and single dashes: a key is a file name, too.
-fn slug(text: &str) -> String {
+pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() || c == '_' || c == '.' {
