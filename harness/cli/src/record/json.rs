@@ -46,9 +46,10 @@ pub(crate) enum JsonError {
 /// # Errors
 /// When it says another version than `known`, or cannot be read.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, limits: Limits, known: u32) -> Result<T, JsonError> {
+    within(text, limits)?;
     let text = plain_json(text);
     // The version first: a later format may not parse otherwise.
-    if let Some(found) = check(&text, limits)?.filter(|found| *found != u64::from(known)) {
+    if let Some(found) = unique(&text, limits)?.filter(|found| *found != u64::from(known)) {
         return Err(JsonError::Version(found));
     }
     Ok(serde_json::from_str(&text)?)
@@ -59,9 +60,18 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, limits: Limits, known: u32) 
 /// # Errors
 /// When it is not.
 pub(crate) fn check(text: &str, limits: Limits) -> Result<Option<u64>, serde_json::Error> {
+    within(text, limits)?;
+    unique(text, limits)
+}
+
+fn within(text: &str, limits: Limits) -> Result<(), serde_json::Error> {
     if text.len() as u64 > limits.bytes {
         return Err(serde_json::Error::custom(format!("it has more than {} bytes", limits.bytes)));
     }
+    Ok(())
+}
+
+fn unique(text: &str, limits: Limits) -> Result<Option<u64>, serde_json::Error> {
     let mut state = State { left: limits.values, limits, format: None };
     let mut document = serde_json::Deserializer::from_str(text);
     Checked { state: &mut state, depth: 0 }.deserialize(&mut document)?;

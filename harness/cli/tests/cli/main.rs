@@ -16,6 +16,8 @@ mod gate;
 #[cfg(test)]
 mod guide;
 #[cfg(test)]
+mod hostile_files;
+#[cfg(test)]
 mod interruption;
 #[cfg(test)]
 mod memory;
