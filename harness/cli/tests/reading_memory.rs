@@ -67,7 +67,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |more: &More| folder.path().join(more.name);
         let all = hostile();
-        all.iter().for_each(|more| write(&path(more), more));
+        for more in &all {
+            write(&path(more), more);
+        }
         let before = self_peak_rss_bytes();
         for more in &all {
             let read = file::read(&path(more));

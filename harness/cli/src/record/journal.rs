@@ -424,6 +424,10 @@ mod tests {
         content.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     }
 
+    fn ended_lines(content: &[u8]) -> usize {
+        content.split(|byte| *byte == b'\n').count() - 1
+    }
+
     /// Events that are as they were written, up to where they end.
     fn assert_beginning(content: &[u8], events: usize, is_damaged: bool) {
         let found = replayed(content).unwrap();
@@ -455,7 +459,7 @@ mod tests {
         let content = written("r1");
         let first = lines(&content)[0].len();
         for end in 0..content.len() {
-            let complete = content[..end].iter().filter(|byte| **byte == b'\n').count();
+            let complete = ended_lines(&content[..end]);
             if end < first {
                 assert!(replayed(&content[..end]).is_err());
             } else {
@@ -503,7 +507,7 @@ mod tests {
             let mut content = written("r1");
             let at = at % content.len();
             prop_assume!(content[at] != to);
-            let line = content[..at].iter().filter(|byte| **byte == b'\n').count();
+            let line = ended_lines(&content[..at]);
             content[at] = to;
             match replayed(&content) {
                 Ok(found) => {

@@ -203,6 +203,8 @@ fn escaped(text: &str, at: usize) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -244,8 +246,7 @@ mod tests {
 
     #[test]
     fn a_version_comes_before_whatever_else_is_wrong() {
-        let of = |text: &str| read::<BTreeMapOfNumbers>(text, LIMITS, 1);
-        type BTreeMapOfNumbers = std::collections::BTreeMap<String, u64>;
+        let of = |text: &str| read::<BTreeMap<String, u64>>(text, LIMITS, 1);
         assert!(matches!(of(r#"{"x":"no number","format":2}"#), Err(JsonError::Version(2))));
         assert!(matches!(of(r#"{"x":"no number","format":1}"#), Err(JsonError::Broken(_))));
         assert!(matches!(of(r#"{"x":{"format":2}}"#), Err(JsonError::Broken(_))));

@@ -126,7 +126,7 @@ impl Damage {
                 content.splice(token, with.bytes());
             }
             11 => {
-                let token = self.token(content, |byte| byte != b'"', |byte| byte.is_ascii_alphanumeric());
+                let token = self.token(content, |byte| byte != b'"', u8::is_ascii_alphanumeric);
                 let with = self.pick(&TEXTS).unwrap_or_default();
                 content.splice(token, with.bytes());
             }
@@ -156,7 +156,7 @@ impl Damage {
                 content.splice(token, nested.into_bytes());
             }
             15 => {
-                let at = self.token(content, |byte| byte != b'"', |byte| byte.is_ascii_alphanumeric()).start;
+                let at = self.token(content, |byte| byte != b'"', u8::is_ascii_alphanumeric).start;
                 let with = ["x", "\\n", "ü", "\u{1f4a5}"][self.below(4)].repeat(20_000);
                 content.splice(at..at, with.into_bytes());
             }
