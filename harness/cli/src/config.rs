@@ -129,7 +129,10 @@ impl Config {
     pub fn find(named: Option<&Path>) -> Option<PathBuf> {
         let found = || {
             let start = std::env::current_dir().ok()?;
-            start.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
+            start
+                .ancestors()
+                .map(|folder| folder.join(CONFIG_FILE))
+                .find(|path| path.symlink_metadata().is_ok())
         };
         named.map(Path::to_path_buf).or_else(found)
     }

@@ -13,6 +13,7 @@
 //! | [`MachineCounters::throttle_events`] | `thermal_throttle` in sysfs | - | - | - |
 //! | [`MachineCounters::suspended_ns`] | boot time less monotonic time | continuous less uptime | interrupt time, biased less unbiased | - |
 //! | [`detach_from_terminal`], [`kill_tree`] | process group | process group | console group, process snapshot | process group |
+//! | [`open_at_once`] | `O_NONBLOCK` | `O_NONBLOCK` | as usual | `O_NONBLOCK` |
 //! | [`limit_memory`], [`can_limit_memory`] | `prlimit` | - | - | - |
 //! | [`governor`], [`turbo`], [`cpu_frequency_hz`], [`aslr`] | sysfs, procfs | - | - | - |
 //! | [`profile::Profiler`] | `SIGPROF` | `SIGPROF` | - | - |

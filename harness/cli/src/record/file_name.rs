@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 /// The most characters of a name that is part of a file's.
-const MOST_CHARS: usize = 200;
+pub(super) const MOST_CHARS: usize = 200;
 
 /// Names that Windows gives to devices, in every folder and with every extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
@@ -72,11 +72,8 @@ pub(crate) fn file_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
 pub(crate) fn class_to_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let class = Option::<String>::deserialize(deserializer)?;
     if let Some(class) = &class {
-        check_id(&super::machine::slug(class)).map_err(|_| {
-            D::Error::custom(format!(
-                "the class {class:?} has no letter or digit that a file name could begin with"
-            ))
-        })?;
+        let checked = check_id(&super::machine::slug(class));
+        checked.map_err(|why| D::Error::custom(format!("the class {class:?} becomes {why}")))?;
     }
     Ok(class)
 }

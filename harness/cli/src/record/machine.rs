@@ -80,7 +80,10 @@ fn computed_class(facts: &BTreeMap<String, String>) -> String {
     let part = |key: &str| facts.get(key).map_or("unknown", String::as_str);
     let is_software = part("gpu-kind") == AdapterKind::Software.as_str();
     let gpu = if is_software { "" } else { facts.get("gpu").map_or("", String::as_str) };
-    slug(&format!("{} {} {} {}c {gpu}", part("os"), part("arch"), part("cpu"), part("logical-cores")))
+    let mut class =
+        slug(&format!("{} {} {} {}c {gpu}", part("os"), part("arch"), part("cpu"), part("logical-cores")));
+    class.truncate(super::file_name::MOST_CHARS);
+    class
 }
 
 /// Lower-case letters, digits and single dashes: a key is a file name, too.

@@ -45,6 +45,8 @@ fn what_is_no_regular_file_is_refused_at_once(#[case] make: &str, #[case] why: &
         done.says(&[why, file]);
     };
     refused("list --config x.json", "x.json");
+    // One that is there is not passed over, either: what it says would be missing without a word.
+    refused("list", "perfharness.toml");
     tool(&harness, "rm -rf perfharness.toml");
     refused("show x.json", "x.json");
     refused("gate x.json", "x.json");
