@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::get_column_reader;
 use parquet::column::writer::ColumnWriter;
@@ -508,6 +508,11 @@ impl Pages {
     }
 
     fn checked(&self, page: Page) -> Result<Page, ParquetError> {
+        // Others make room for as many values as a page states, and this program writes none of them.
+        let known = [Encoding::PLAIN, Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY, Encoding::RLE];
+        if !known.contains(&page.encoding()) {
+            return Err(ParquetError::General(format!("a page is encoded as {}", page.encoding())));
+        }
         let too_many = || ParquetError::General("a page has more values than there are rows".into());
         let within = |values: u32, most: usize| {
             if values as usize > most { Err(too_many()) } else { Ok(()) }
