@@ -79,6 +79,7 @@ fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MachineConfig {
     /// Key under which absolute figures of this machine are compared.
+    #[serde(default, deserialize_with = "crate::record::file_name::class_to_set")]
     pub class: Option<String>,
 }
 
@@ -128,13 +129,16 @@ impl Config {
     pub fn find(named: Option<&Path>) -> Option<PathBuf> {
         let found = || {
             let start = std::env::current_dir().ok()?;
-            start.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
+            start
+                .ancestors()
+                .map(|folder| folder.join(CONFIG_FILE))
+                .find(|path| path.symlink_metadata().is_ok())
         };
         named.map(Path::to_path_buf).or_else(found)
     }
 
     fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::record::file::read_text(path, 1 << 20)
             .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         Self::parse(path, &text)
     }

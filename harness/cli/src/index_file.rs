@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use crate::plain_text::make_plain;
+use crate::record::file::read_text;
+use crate::record::file_name::check_file_name;
+use crate::record::json::{self, JsonError, RECORD_LIMITS};
 
 /// Why an index could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,17 +54,11 @@ pub(crate) fn parse<T: DeserializeOwned>(
     of: &'static str,
     files: impl FnOnce(&T) -> Vec<String>,
 ) -> Result<T, IndexError> {
-    let none = |source| IndexError::Parse { of, source };
-    // The version first: a later format may not parse otherwise.
-    let mut value: serde_json::Value = serde_json::from_str(text).map_err(none)?;
-    if let Some(found) = value.get("format").and_then(serde_json::Value::as_u64)
-        && found != u64::from(known)
-    {
-        return Err(IndexError::Version { found, known });
-    }
-    make_plain(&mut value);
-    let index: T = serde_json::from_value(value).map_err(none)?;
-    let outside = files(&index).into_iter().find(|name| !is_file_name(name));
+    let index: T = json::read(text, RECORD_LIMITS, known).map_err(|error| match error {
+        JsonError::Version(found) => IndexError::Version { found, known },
+        JsonError::Broken(source) => IndexError::Parse { of, source },
+    })?;
+    let outside = files(&index).into_iter().find(|name| check_file_name(name).is_err());
     outside.map_or(Ok(index), |file| Err(IndexError::Outside { file }))
 }
 
@@ -76,14 +72,9 @@ pub(crate) fn read<T>(
     parse: impl FnOnce(&str) -> Result<T, IndexError>,
 ) -> Result<Option<T>, IndexError> {
     let path = folder.join(name);
-    match std::fs::read_to_string(&path) {
+    match read_text(&path, RECORD_LIMITS.bytes) {
         Ok(text) => parse(&text).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(IndexError::Read { path, source }),
     }
-}
-
-/// Whether a name is that of a file in the folder itself.
-fn is_file_name(name: &str) -> bool {
-    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':'])
 }

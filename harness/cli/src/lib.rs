@@ -30,6 +30,7 @@ pub mod doctor;
 pub mod exit;
 pub mod history;
 pub mod index_file;
+pub mod inputs;
 pub mod measure;
 pub mod memory;
 mod plain_text;

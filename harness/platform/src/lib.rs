@@ -14,6 +14,7 @@
 //! | [`MachineCounters::suspended_ns`] | boot time less monotonic time | continuous less uptime | interrupt time, biased less unbiased | - |
 //! | [`detach_from_terminal`], [`kill_tree`] | process group | process group | console group, process snapshot | process group |
 //! | [`spawn_bound`] | guard process, `PR_SET_PDEATHSIG` | guard process | job object | guard process |
+//! | [`open_at_once`] | `O_NONBLOCK` | `O_NONBLOCK` | as usual | `O_NONBLOCK` |
 //! | [`limit_memory`], [`can_limit_memory`] | `prlimit` | - | - | - |
 //! | [`governor`], [`turbo`], [`cpu_frequency_hz`], [`aslr`] | sysfs, procfs | - | - | - |
 //! | [`profile::Profiler`] | `SIGPROF` | `SIGPROF` | - | - |
@@ -26,6 +27,9 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub mod profile;
+
+mod open;
+pub use open::open_at_once;
 
 #[cfg(unix)]
 mod guard;

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry};
-use crate::record::file::write_atomically;
+use crate::record::file::{read_regular, write_atomically};
+use crate::record::file_name;
+use crate::record::json::{self, BASELINE_LIMITS};
 
 /// Why a baseline could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -62,17 +63,20 @@ pub fn name_for(class: &str) -> String {
     format!("{class}.json")
 }
 
-/// Everything but the benchmarks.
-#[derive(Serialize, Deserialize)]
+/// The whole file.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
-    format: u32,
+    #[serde(rename = "format")]
+    _format: u32,
+    #[serde(deserialize_with = "file_name::id")]
     class: String,
     conditions: Conditions,
     facts: BTreeMap<String, String>,
     acceptances: Vec<Acceptance>,
-    digest: Digest,
-    benchmarks: Vec<serde_json::Value>,
+    #[serde(rename = "digest")]
+    _digest: Digest,
+    benchmarks: Vec<Sealed<Entry>>,
 }
 
 /// A line with the digest of the rest of it.
@@ -91,6 +95,10 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, Baseli
     let path = folder.join(name_for(class));
     match read(&path) {
         Err(BaselineError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Ok(other) if other.class != class => {
+            let what = format!("it holds the figures of the machine class {}", other.class);
+            Err(BaselineError::Damaged { path, what })
+        }
         other => other.map(Some),
     }
 }
@@ -116,7 +124,8 @@ pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
 /// # Errors
 /// When the file cannot be read, is damaged, or has a format of another version.
 pub fn read(path: &Path) -> Result<Baseline, BaselineError> {
-    let text = std::fs::read(path).map_err(|source| BaselineError::Read { path: path.into(), source })?;
+    let text = read_regular(path, BASELINE_LIMITS.bytes)
+        .map_err(|source| BaselineError::Read { path: path.into(), source })?;
     parse(path, &text)
 }
 
@@ -132,26 +141,24 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     if text.trim().is_empty() {
         return Err(damaged("it is empty".into()));
     }
-    let value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| damaged(format!("it is no JSON ({error})")))?;
     // The version first: a later format may not parse otherwise.
-    match value.get("format").and_then(serde_json::Value::as_u64) {
+    let format =
+        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is no JSON ({error})")))?;
+    match format {
         Some(found) if found != u64::from(BASELINE_VERSION) => {
             return Err(BaselineError::Version { path: path.into(), found });
         }
         Some(_) => {}
         None => return Err(damaged("it does not say its format".into())),
     }
-    let head: Head = serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?;
-    let benchmarks = head.benchmarks.into_iter().enumerate().map(|(at, value)| {
-        entry(value).map_err(|error| damaged(format!("benchmark number {}: {error}", at + 1)))
-    });
+    let head: Head = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let baseline = Baseline {
         class: head.class,
         facts: head.facts,
         conditions: head.conditions,
         acceptances: head.acceptances,
-        benchmarks: benchmarks.collect::<Result<_, _>>()?,
+        // The digest of a line is checked with the text of the whole file.
+        benchmarks: head.benchmarks.into_iter().map(|line| line.content).collect(),
     };
     let due = to_text(&baseline).map_err(|error| damaged(error.to_string()))?;
     if due != text {
@@ -160,18 +167,6 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     }
     sensible(&baseline).map_err(damaged)?;
     Ok(baseline)
-}
-
-/// The digest of a line is checked with the text of the whole file.
-fn entry(mut value: serde_json::Value) -> Result<Entry, serde_json::Error> {
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("digest");
-    }
-    from_value(value)
-}
-
-fn from_value<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, serde_json::Error> {
-    serde_json::from_value(value)
 }
 
 /// What no digest can tell: whether what was written makes sense.
@@ -247,8 +242,13 @@ fn lines<T: Serialize>(text: &mut String, items: &[T]) -> Result<(), serde_json:
 /// When it cannot be written; an older file is then still there.
 pub fn write(folder: &Path, baseline: &Baseline) -> Result<PathBuf, BaselineError> {
     let path = folder.join(name_for(&baseline.class));
-    let text = to_text(baseline).map_err(std::io::Error::from);
-    let written = text.and_then(|text| write_atomically(&path, text.as_bytes()));
+    let named = file_name::check_id(&baseline.class).map_err(std::io::Error::other);
+    let text = named.and_then(|()| to_text(baseline).map_err(std::io::Error::from));
+    let written = text.and_then(|text| {
+        // What could not be read again must not take the place of what can.
+        json::check(&text, BASELINE_LIMITS)?;
+        write_atomically(&path, text.as_bytes())
+    });
     match written {
         Ok(()) => Ok(path),
         Err(source) => Err(BaselineError::Write { path, source }),

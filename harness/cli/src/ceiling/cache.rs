@@ -8,10 +8,13 @@ use perfharness_platform::cache_folder;
 
 use super::Ceilings;
 use crate::probe::{ProbeError, measured_ceilings};
-use crate::record::file::write_atomically;
+use crate::record::file::{read_text, write_atomically};
 
 /// Drivers, kernels and neighbours change; what is older is measured again.
 const KEPT: Duration = Duration::from_hours(7 * 24);
+
+/// A few figures have a kilobyte.
+const MOST_BYTES: u64 = 1 << 20;
 
 const HARNESS: &str = concat!("perfharness ", env!("CARGO_PKG_VERSION"));
 
@@ -47,8 +50,8 @@ fn place(folder: &Path, class: &str, device: &str) -> PathBuf {
 
 /// What is kept, if it is of this version, of this device, and not too old.
 fn kept(path: &Path, device: &str, now: Timestamp) -> Option<Ceilings> {
-    let text = std::fs::read(path).ok()?;
-    let kept: Ceilings = serde_json::from_slice(&text).ok()?;
+    let text = read_text(path, MOST_BYTES).ok()?;
+    let kept: Ceilings = serde_json::from_str(&text).ok()?;
     let age = now.duration_since(kept.measured.parse().ok()?);
     let is_fresh = Duration::try_from(age).is_ok_and(|age| age < KEPT);
     (is_fresh && kept.harness == HARNESS && kept.device == device).then_some(kept)

@@ -16,7 +16,7 @@ use crate::exit::CommandError;
 use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
-use crate::record::samples::{Samples, read_named};
+use crate::record::samples::{MOST_BYTES, Samples, read_named};
 use crate::record::{RunRecord, SourceState, file};
 use crate::render::page::view::{Material, index, page};
 use crate::render::page::{render_index, render_page};
@@ -222,6 +222,7 @@ fn write(path: &Path, html: &str) -> Result<(), CommandError> {
 pub(super) fn read_samples(record_path: &Path, record: &RunRecord) -> Result<Samples, String> {
     let Some(named) = &record.samples else { return Err("the record names no samples".into()) };
     let path = file::through_links(record_path).with_file_name(&named.file);
-    let content = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let content = file::read_regular(&path, MOST_BYTES)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     read_named(&content, named).map_err(|error| format!("{}: {error}", path.display()))
 }

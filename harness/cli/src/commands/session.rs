@@ -148,13 +148,16 @@ impl<'t> Session<'t> {
             }
             Some(replayed) => {
                 unchanged(&replayed.header, plan, &digests, &code)?;
+                if let Some(damage) = &replayed.damage {
+                    terminal.warn(&format!("--resume: {damage}"));
+                }
                 // What a gate or a calibration added to the plan follows from what was measured before, and is added again.
                 let planned = |event: &&Event| event.case().is_none_or(|case| case < plan.cases.len());
                 replayed.events.iter().filter(planned).for_each(|event| state.apply(event));
                 let resumed = replayed.header.resumed + 1;
                 let header = JournalHeader { resumed, ..replayed.header };
                 let lock = lock.map_or_else(|| RunLock::take(&path), Ok)?;
-                let journal = Journal::append(&journal_path, replayed.length, &header)?;
+                let journal = Journal::append(&journal_path, &replayed.end, &header)?;
                 (lock, header, journal)
             }
         };

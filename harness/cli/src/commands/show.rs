@@ -7,7 +7,8 @@ use perfharness_contract::Digest;
 use super::Terminal;
 use crate::args::ShowOpts;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::record::file::through_links;
+use crate::record::file::{read_regular, through_links};
+use crate::record::samples::MOST_BYTES;
 use crate::record::{RunRecord, file};
 use crate::render::render_record;
 
@@ -56,7 +57,7 @@ fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
         None => problems.push("it names no samples".into()),
         Some(samples) => {
             let file = through_links(path).with_file_name(&samples.file);
-            match std::fs::read(&file) {
+            match read_regular(&file, MOST_BYTES) {
                 Err(error) => problems.push(format!("cannot read its samples {}: {error}", file.display())),
                 Ok(content) if Digest::of(&content) != samples.digest => {
                     problems.push(format!("{} holds the samples of another run", file.display()));

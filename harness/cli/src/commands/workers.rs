@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::config::{Config, program_name};
 use crate::exit::CommandError;
 use crate::measure::{CallError, LaunchOptions, Outcome, ProcessExecutor, WorkerCommand, describe};
 use crate::plan::{Catalog, WorkerState};
+use crate::record::file::open_regular;
 
 /// A worker's `describe` needs no measuring, so that it can be expected soon, whatever `--timeout` gives a sample.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -128,9 +130,15 @@ pub(super) fn digest(command: &WorkerCommand) -> Option<String> {
             Ok(program) if number == 0 && is_bare => program,
             _ => folder.join(word),
         };
-        if let Ok(content) = std::fs::read(path) {
-            hash.update((content.len() as u64).to_le_bytes());
-            hash.update(&content);
+        // A command may name anything; only what it names as a file belongs to it.
+        if let Ok(mut file) = open_regular(&path)
+            && let Ok(facts) = file.metadata()
+        {
+            hash.update(facts.len().to_le_bytes());
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(read @ 1..) = file.read(&mut buffer) {
+                hash.update(&buffer[..read]);
+            }
             found = true;
         }
     }

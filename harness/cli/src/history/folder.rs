@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{SUMMARY_VERSION, Summary};
 use crate::compare::GateReport;
+use crate::record::json::{self, JsonError, RECORD_LIMITS};
 use crate::record::{RunRecord, file};
 
 /// Name of the file with the summary of a run, in the folder of its commit.
@@ -82,9 +83,11 @@ impl Reports {
     fn summary(&self, found: &Found, remarks: &mut Vec<String>) -> Result<Summary, file::RecordError> {
         let of = found.state();
         let path = found.folder.join(SUMMARY_FILE);
-        let known = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Summary>(&text).ok());
+        let text = file::read_text(&path, RECORD_LIMITS.bytes).ok();
+        let known = text.and_then(|text| json::read::<Summary>(&text, RECORD_LIMITS, SUMMARY_VERSION).ok());
         if let Some(known) = known.filter(|known| known.format == SUMMARY_VERSION && known.of == of) {
-            return Ok(known);
+            // Where it lies now, and not where its text would lead.
+            return Ok(Summary { page: self.relative(&found.page()), ..known });
         }
         let record = file::read(&found.record)?;
         let gate = found.gate.as_deref().and_then(|path| match read_gate(path) {
@@ -150,16 +153,19 @@ impl Found {
 /// In words, when the file cannot be read or is something else.
 pub fn read_gate(path: &Path) -> Result<GateReport, String> {
     let broken = |why: String| format!("{}: {why}; run `perfharness gate` again to have it", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
-    let mut value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-    crate::plain_text::make_plain(&mut value);
-    let gate: GateReport = serde_json::from_value(value).map_err(|error| broken(error.to_string()))?;
-    if gate.format == crate::compare::REPORT_VERSION {
-        Ok(gate)
-    } else {
-        Err(broken(format!("it has format {}, which this version does not know", gate.format)))
-    }
+    let text = file::read_text(path, RECORD_LIMITS.bytes).map_err(|error| broken(error.to_string()))?;
+    parse_gate(&text).map_err(broken)
+}
+
+/// Reads what a gate found from the content of a file.
+///
+/// # Errors
+/// In words, when it is something else.
+pub fn parse_gate(text: &str) -> Result<GateReport, String> {
+    json::read(text, RECORD_LIMITS, crate::compare::REPORT_VERSION).map_err(|error| match error {
+        JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
+        JsonError::Broken(error) => error.to_string(),
+    })
 }
 
 #[cfg(test)]

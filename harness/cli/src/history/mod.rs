@@ -5,7 +5,7 @@
 
 mod folder;
 
-pub use folder::{Found, Reports, SUMMARY_FILE, read_gate};
+pub use folder::{Found, Reports, SUMMARY_FILE, parse_gate, read_gate};
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
 //! Reading and writing record files.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-use perfharness_platform::{new_file_permissions, sync_directory};
+use perfharness_platform::{new_file_permissions, open_at_once, sync_directory};
 
+use super::json::{self, JsonError, RECORD_LIMITS};
 use super::{FORMAT_VERSION, RunRecord};
-use crate::plain_text::make_plain;
 
 /// Why a record could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The file is not a record.
     #[error("{} is not a run record: {source}; name a run.json that `perfharness run` wrote", path.display())]
@@ -45,7 +45,7 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 
@@ -54,9 +54,56 @@ pub enum RecordError {
 /// # Errors
 /// When the file cannot be read, is no record, or has a format of another version.
 pub fn read(path: &Path) -> Result<RunRecord, RecordError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| RecordError::Read { path: path.into(), source })?;
+    let text = read_text(path, RECORD_LIMITS.bytes)
+        .map_err(|source| RecordError::Read { path: path.into(), source })?;
     parse(path, &text)
+}
+
+/// Reads a regular file of at most `limit` bytes. Whatever else a name may stand for, such as a folder, a pipe or a device, is
+/// refused at once.
+///
+/// # Errors
+/// When there is none, it is something else or larger, or it cannot be read.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"));
+    let file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(too_large());
+    }
+    let mut content = Vec::with_capacity(length as usize);
+    // It may grow meanwhile.
+    file.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
+}
+
+/// The same of a text.
+///
+/// # Errors
+/// As above, and when it is no UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let content = read_regular(path, limit)?;
+    String::from_utf8(content).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+/// Opens a regular file for reading, and nothing else.
+///
+/// # Errors
+/// When there is none, it is something else, or it cannot be opened.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let regular = |found: &Metadata| match found {
+        found if found.is_file() => Ok(()),
+        found if found.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
+        _ => Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is no regular file, but a pipe, a device or the like",
+        )),
+    };
+    // Opening a device can do something by itself. What the name stands for may change before it is opened.
+    regular(&std::fs::metadata(path)?)?;
+    let file = open_at_once(path)?;
+    regular(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// Reads a record from text; `path` is for messages.
@@ -65,17 +112,10 @@ pub fn read(path: &Path) -> Result<RunRecord, RecordError> {
 /// When the text is no record, or has a format of another version.
 pub fn parse(path: &Path, text: &str) -> Result<RunRecord, RecordError> {
     let broken = |source| RecordError::Parse { path: path.into(), source };
-    // The version first: a later format may not parse otherwise.
-    let mut value: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
-    match value.get("format").and_then(serde_json::Value::as_u64) {
-        Some(found) if found != u64::from(FORMAT_VERSION) => {
-            Err(RecordError::Version { path: path.into(), found })
-        }
-        _ => {
-            make_plain(&mut value);
-            serde_json::from_value(value).map_err(broken)
-        }
-    }
+    json::read(text, RECORD_LIMITS, FORMAT_VERSION).map_err(|error| match error {
+        JsonError::Version(found) => RecordError::Version { path: path.into(), found },
+        JsonError::Broken(error) => broken(error),
+    })
 }
 
 /// Writes a record, whole or not at all.
@@ -83,7 +123,7 @@ pub fn parse(path: &Path, text: &str) -> Result<RunRecord, RecordError> {
 /// # Errors
 /// When it cannot be written; an older file of that name is then still there.
 pub fn write(path: &Path, record: &RunRecord) -> Result<(), RecordError> {
-    let text = serde_json::to_string_pretty(record).map_err(std::io::Error::from);
+    let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
     let written = text.and_then(|text| write_atomically(path, text.as_bytes()));
     written.map_err(|source| RecordError::Write { path: path.into(), source })
 }
@@ -94,7 +134,7 @@ pub fn write(path: &Path, record: &RunRecord) -> Result<(), RecordError> {
 ///
 /// # Errors
 /// When the folder cannot be made, or the file not be written or renamed.
-pub fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = &through_links(path);
     if let Some(mut stream) = standard_stream(path) {
         stream.write_all(content)?;
@@ -141,8 +181,8 @@ pub fn through_links(path: &Path) -> PathBuf {
 /// The stream that a path names. This process has it open already, maybe in the middle of a file.
 fn standard_stream(path: &Path) -> Option<Box<dyn Write>> {
     match path.to_str()? {
-        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Box::new(std::io::stdout())),
-        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(Box::new(std::io::stderr())),
+        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Box::new(io::stdout())),
+        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(Box::new(io::stderr())),
         _ => None,
     }
 }

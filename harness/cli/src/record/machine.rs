@@ -12,6 +12,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Key under which absolute figures may be compared.
+    #[serde(deserialize_with = "super::file_name::id")]
     pub class: String,
     /// Whether the user set the key; otherwise it follows from the facts.
     pub class_is_set: bool,
@@ -79,11 +80,14 @@ fn computed_class(facts: &BTreeMap<String, String>) -> String {
     let part = |key: &str| facts.get(key).map_or("unknown", String::as_str);
     let is_software = part("gpu-kind") == AdapterKind::Software.as_str();
     let gpu = if is_software { "" } else { facts.get("gpu").map_or("", String::as_str) };
-    slug(&format!("{} {} {} {}c {gpu}", part("os"), part("arch"), part("cpu"), part("logical-cores")))
+    let mut class =
+        slug(&format!("{} {} {} {}c {gpu}", part("os"), part("arch"), part("cpu"), part("logical-cores")));
+    class.truncate(super::file_name::MOST_CHARS);
+    class
 }
 
 /// Lower-case letters, digits and single dashes: a key is a file name, too.
-fn slug(text: &str) -> String {
+pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() || c == '_' || c == '.' {

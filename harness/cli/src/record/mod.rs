@@ -6,7 +6,9 @@
 mod build;
 mod environment;
 pub mod file;
+pub(crate) mod file_name;
 pub mod journal;
+pub mod json;
 mod machine;
 pub mod samples;
 pub mod schema;

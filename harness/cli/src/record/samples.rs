@@ -6,12 +6,16 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::get_column_reader;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use perfharness_contract::protocol::Mode;
@@ -24,6 +28,18 @@ use crate::plan::{Origin, Plan};
 
 #[cfg(test)]
 mod tests;
+
+/// The most bytes that a file may have.
+pub const MOST_BYTES: u64 = 128 << 20;
+
+/// The most rows that a file may have: those of a run of hours. They take 90 bytes each while they are read.
+pub const MOST_ROWS: usize = 4_000_000;
+
+/// The most bytes of a page, which this program makes of one MiB.
+const MOST_PAGE_BYTES: usize = 16 << 20;
+
+/// The most bytes that a packed one can become: Snappy copies up to 64 with three.
+const MOST_UNPACKED: usize = 22;
 
 /// The columns. Times are in ns; `start` is on the harness's monotonic clock, one for the whole run.
 const SCHEMA: &str = "
@@ -253,6 +269,9 @@ pub enum SamplesError {
         /// The digest of the content.
         found: String,
     },
+    /// There are more than are read.
+    #[error("it has more than {MOST_ROWS} rows, or more than its length could hold")]
+    TooMany,
     /// The content is no Parquet file, or not the whole of one.
     #[error("it is no whole Parquet file: {0}")]
     Parquet(#[from] ParquetError),
@@ -273,8 +292,7 @@ pub enum SamplesError {
 
 /// Reads the samples that a record names.
 ///
-/// The digest comes first: a page has no checksum, so that most damage would go unnoticed, and the decoder answers some
-/// with a panic.
+/// The digest comes first: a page has no checksum, so that most damage would go unnoticed.
 ///
 /// # Errors
 /// When the content is not what the record names, or holds no samples.
@@ -294,7 +312,21 @@ pub fn read_named(content: &[u8], named: &SamplesRef) -> Result<Samples, Samples
 /// # Errors
 /// When the content is no Parquet file, or a column is missing or not what it has to be.
 pub fn read(content: &[u8]) -> Result<Samples, SamplesError> {
-    let file = File(SerializedFileReader::new(Bytes::copy_from_slice(content))?);
+    // The decoder answers some damage with a panic, which is a refusal here.
+    std::panic::catch_unwind(|| decode(content))
+        .unwrap_or_else(|_| Err(ParquetError::General("the decoder gave up on it".into()).into()))
+}
+
+fn decode(content: &[u8]) -> Result<Samples, SamplesError> {
+    // Columns whose values hardly vary take next to nothing of a file, but no two rows are equal.
+    let most = MOST_ROWS.min(16 * content.len());
+    let content = Bytes::copy_from_slice(content);
+    let file = File { reader: SerializedFileReader::new(content.clone())?, content: Arc::new(content) };
+    let mut rows = 0_usize;
+    for group in file.reader.metadata().row_groups() {
+        let more = usize::try_from(group.num_rows()).map_err(|_| SamplesError::TooMany)?;
+        rows = rows.checked_add(more).filter(|rows| *rows <= most).ok_or(SamplesError::TooMany)?;
+    }
     let mut texts = Texts::default();
     Ok(Samples {
         workload: file.texts("workload", &mut texts)?,
@@ -437,7 +469,134 @@ impl Texts {
 const BATCH: usize = 8192;
 
 /// A file that may be anybody's.
-struct File(SerializedFileReader<Bytes>);
+struct File {
+    reader: SerializedFileReader<Bytes>,
+    content: Arc<Bytes>,
+}
+
+/// The pages of a column as they lie in the file, which this unpacks itself: the sizes in the headers of pages are whatever
+/// somebody wrote there, and the library makes room for them first.
+struct Pages {
+    packed: SerializedPageReader<Bytes>,
+    is_packed: bool,
+    /// Rows of the group, which no page has more values than.
+    rows: usize,
+}
+
+impl Pages {
+    fn unpack(&self, packed: &Bytes, levels: usize) -> Result<Bytes, ParquetError> {
+        let general = |what: &str| ParquetError::General(what.into());
+        if !self.is_packed {
+            return Ok(packed.clone());
+        }
+        let (levels, values) =
+            packed.split_at_checked(levels).ok_or_else(|| general("a page is shorter than its levels"))?;
+        let broken = |error: snap::Error| ParquetError::External(Box::new(error));
+        let size = match values {
+            [] => 0,
+            values => snap::raw::decompress_len(values).map_err(broken)?,
+        };
+        if size > MOST_PAGE_BYTES.min(MOST_UNPACKED * values.len()) {
+            return Err(general("a page is too large"));
+        }
+        let mut all = levels.to_vec();
+        all.resize(levels.len() + size, 0);
+        if size > 0 {
+            snap::raw::Decoder::new().decompress(values, &mut all[levels.len()..]).map_err(broken)?;
+        }
+        Ok(all.into())
+    }
+
+    fn checked(&self, page: Page) -> Result<Page, ParquetError> {
+        // Others make room for as many values as a page states, and this program writes none of them.
+        let known = [Encoding::PLAIN, Encoding::PLAIN_DICTIONARY, Encoding::RLE_DICTIONARY, Encoding::RLE];
+        if !known.contains(&page.encoding()) {
+            return Err(ParquetError::General(format!("a page is encoded as {}", page.encoding())));
+        }
+        let too_many = || ParquetError::General("a page has more values than there are rows".into());
+        let within = |values: u32, most: usize| {
+            if values as usize > most { Err(too_many()) } else { Ok(()) }
+        };
+        Ok(match page {
+            Page::DataPage { buf, num_values, encoding, def_level_encoding, rep_level_encoding, .. } => {
+                within(num_values, self.rows)?;
+                let (buf, statistics) = (self.unpack(&buf, 0)?, None);
+                Page::DataPage {
+                    buf,
+                    num_values,
+                    encoding,
+                    def_level_encoding,
+                    rep_level_encoding,
+                    statistics,
+                }
+            }
+            Page::DataPageV2 {
+                buf,
+                num_values,
+                encoding,
+                num_nulls,
+                num_rows,
+                def_levels_byte_len,
+                rep_levels_byte_len,
+                is_compressed,
+                ..
+            } => {
+                within(num_values, self.rows)?;
+                within(num_nulls, self.rows)?;
+                within(num_rows, self.rows)?;
+                let levels = def_levels_byte_len as usize + rep_levels_byte_len as usize;
+                let buf = if is_compressed { self.unpack(&buf, levels)? } else { buf };
+                if levels > buf.len() {
+                    return Err(ParquetError::General("a page is shorter than its levels".into()));
+                }
+                Page::DataPageV2 {
+                    buf,
+                    num_values,
+                    encoding,
+                    num_nulls,
+                    num_rows,
+                    def_levels_byte_len,
+                    rep_levels_byte_len,
+                    is_compressed: false,
+                    statistics: None,
+                }
+            }
+            Page::DictionaryPage { buf, num_values, encoding, is_sorted } => {
+                let buf = self.unpack(&buf, 0)?;
+                // A number takes four bytes or eight, and a text four for its length.
+                within(num_values, buf.len() / 4)?;
+                Page::DictionaryPage { buf, num_values, encoding, is_sorted }
+            }
+        })
+    }
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>, ParquetError> {
+        let page = self.packed.get_next_page()?;
+        page.map(|page| self.checked(page)).transpose()
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
+        self.packed.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<(), ParquetError> {
+        self.packed.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool, ParquetError> {
+        self.packed.at_record_boundary()
+    }
+}
 
 impl File {
     /// A column with a value in each row. `convert` says what is wrong with a value that it does not take.
@@ -507,6 +666,18 @@ impl File {
         Ok(all)
     }
 
+    /// The pages of a column in a group with so many rows.
+    fn pages(&self, chunk: &ColumnChunkMetaData, rows: usize) -> Result<Pages, ParquetError> {
+        let is_packed = match chunk.compression() {
+            Compression::UNCOMPRESSED => false,
+            Compression::SNAPPY => true,
+            other => return Err(ParquetError::General(format!("its pages are packed with {other}"))),
+        };
+        let as_they_lie = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+        let packed = SerializedPageReader::new(Arc::clone(&self.content), &as_they_lie, rows, None)?;
+        Ok(Pages { packed, is_packed, rows })
+    }
+
     /// Hands over a column in batches of values and levels. `levels` is 1 for a column whose rows may be empty: a row has a
     /// value where its level is not 0.
     fn each_batch<T: DataType>(
@@ -516,7 +687,7 @@ impl File {
         mut take: impl FnMut(&[T::T], &[i16]) -> Result<(), String>,
     ) -> Result<(), SamplesError> {
         let wrong = |what: String| SamplesError::Column { column, what };
-        let file = self.0.metadata().file_metadata().schema_descr();
+        let file = self.reader.metadata().file_metadata().schema_descr();
         let at = file.columns().iter().position(|found| found.path().string() == column);
         let at = at.ok_or(SamplesError::Missing(column))?;
         let found = file.column(at);
@@ -529,10 +700,12 @@ impl File {
             return Err(wrong(what.into()));
         }
         let (mut values, mut present) = (Vec::new(), Vec::new());
-        for number in 0..self.0.num_row_groups() {
-            let group = self.0.get_row_group(number)?;
-            let mut reader = T::get_column_reader(group.get_column_reader(at)?).ok_or_else(mistyped)?;
-            let due = group.metadata().num_rows();
+        for group in self.reader.metadata().row_groups() {
+            let chunk = group.columns().get(at).ok_or(SamplesError::Missing(column))?;
+            let due = group.num_rows();
+            let pages = self.pages(chunk, due as usize)?;
+            let reader = get_column_reader(Arc::clone(&found), Box::new(pages));
+            let mut reader = T::get_column_reader(reader).ok_or_else(mistyped)?;
             let mut rows = 0;
             loop {
                 values.clear();

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// State of the repository that the run was started in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a commit of letters and digits, or why there is none")]
 pub enum SourceState {
     /// A git repository.
     Git {
         /// The commit that is checked out.
+        #[serde(deserialize_with = "super::file_name::id")]
         commit: String,
         /// The branch, where one is checked out.
         #[serde(default, skip_serializing_if = "Option::is_none")]

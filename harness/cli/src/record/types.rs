@@ -138,6 +138,7 @@ pub struct FreshRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunInfo {
     /// Unique id.
+    #[serde(deserialize_with = "super::file_name::id")]
     pub id: String,
     /// When it began, RFC 3339, UTC.
     pub started: String,
@@ -457,6 +458,7 @@ pub struct ClaimRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SamplesRef {
     /// Name of the file, in the folder of `run.json`.
+    #[serde(deserialize_with = "super::file_name::file_name")]
     pub file: String,
     /// Rows in it.
     pub rows: u64,

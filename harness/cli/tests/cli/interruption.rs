@@ -21,11 +21,12 @@ const JOURNAL: &str = "run.journal.jsonl";
 const ONE: &str = "spin/short/a --launches 3";
 const PAIR: &str = "spin/short/a spin/short/a-again --launches 3";
 
-/// The complete lines of the journal; none where there is no journal.
+/// What the complete lines of the journal say; none where there is no journal.
 fn journal(harness: &Harness) -> Vec<Value> {
     let text = fs::read_to_string(harness.path(JOURNAL)).unwrap_or_default();
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-    complete.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let entry = |line: &str| serde_json::from_str::<Value>(line).unwrap()["entry"].take();
+    complete.lines().map(entry).collect()
 }
 
 /// Waits until the journal has so many lines, or the program has ended.
@@ -293,8 +294,13 @@ fn resuming_what_is_not_there_is_refused() {
 }
 
 #[rstest]
-#[case::of_another_version("{\"journal\":2,\"run\":\"x\"}\n", "another version of perfharness")]
-#[case::that_is_empty("", "it is empty")]
+#[case::of_the_first_version("{\"journal\":1,\"run\":\"x\"}\n", "another version of perfharness")]
+#[case::of_a_later_version("{\"digest\":\"\",\"entry\":{\"journal\":3}}\n", "another version of perfharness")]
+#[case::whose_header_was_edited(
+    "{\"digest\":\"0\",\"entry\":{\"journal\":2}}\n",
+    "its first line is damaged"
+)]
+#[case::that_is_empty("", "no whole first line")]
 #[case::that_is_something_else("hello\n", "its first line")]
 fn a_journal_that_cannot_be_read_is_refused_with_the_next_step(#[case] journal: &str, #[case] why: &str) {
     let harness = Harness::new();
@@ -303,12 +309,17 @@ fn a_journal_that_cannot_be_read_is_refused_with_the_next_step(#[case] journal: 
 }
 
 #[test]
-fn a_damaged_journal_is_refused_and_the_event_is_named() {
+fn a_run_goes_on_from_before_the_damage_of_its_journal_and_tells() {
     let (harness, journal) = killed_run(ONE);
-    let mut lines: Vec<&str> = journal.lines().collect();
-    lines[3] = "{\"event\":\"sam";
+    let mut lines: Vec<String> = journal.lines().map(str::to_owned).collect();
+    // A figure that would still be read: only its digest tells.
+    let damaged = lines.iter().position(|line| line.contains("\"wall_ns\":")).unwrap();
+    lines[damaged] = lines[damaged].replacen("\"wall_ns\":", "\"wall_ns\":9", 1);
     harness.write(JOURNAL, format!("{}\n", lines.join("\n")));
-    resume(&harness).code(2).says(&["event 3", "without --resume"]);
+    let line = format!("line {} of the journal", damaged + 1);
+    resume(&harness).code(0).says(&[&line, "measured anew"]);
+    assert_eq!(harness.record().run.resumed, 1);
+    harness.call("show run.json --check").done().code(0);
 }
 
 #[test]

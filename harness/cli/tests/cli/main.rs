@@ -22,6 +22,8 @@ mod green_paths;
 #[cfg(test)]
 mod guide;
 #[cfg(test)]
+mod hostile_files;
+#[cfg(test)]
 mod interruption;
 #[cfg(test)]
 mod memory;

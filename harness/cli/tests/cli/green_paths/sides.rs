@@ -182,7 +182,7 @@ rows! {
     };
     a_relative_path_by_the_name_of_the_checkout: Row {
         base: |repo| repo.configure("[[worker]]\ncommand = [\"python3\", \"../repo/bench/my_worker.py\"]\n"),
-        expect: &[2, 4],
+        expect: &[5],
         ..ROW
     };
     a_worker_that_is_a_link_into_the_checkout: Row {

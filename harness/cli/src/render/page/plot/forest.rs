@@ -55,7 +55,7 @@ pub(in crate::render::page) fn cell(span: &Span, reach: f64) -> Result<String, P
         Tone::Open => OPEN,
         Tone::Plain => MUTED,
     };
-    let inside = |ratio: f64| ratio.clamp(1.0 / reach, reach);
+    let inside = |ratio: f64| ratio.max(1.0 / reach).min(reach);
     let middle = HEIGHT as i32 / 2;
     draw((WIDTH, HEIGHT), |canvas| {
         let band = 1.0 + span.threshold;

@@ -44,7 +44,7 @@ pub(in crate::render::page) fn roofline(of: &Roofline) -> Result<String, PlotErr
         }
         canvas.text("operations for each byte", (RIGHT, BOTTOM + 42), FONT, Align::Right, INK)?;
         for (at, (name, bytes)) in of.memories.iter().enumerate() {
-            let ridge = of.operations.map_or(most, |operations| operations / bytes).clamp(least, most);
+            let ridge = of.operations.map_or(most, |operations| operations / bytes).max(least).min(most);
             let corners = [least, ridge, most].map(|i| (x.at(i), y.at(roof(*bytes, i))));
             canvas.line(&corners, if at == 0 { INK } else { MUTED }, 2)?;
             // Beside the slope, each at a height of its own.

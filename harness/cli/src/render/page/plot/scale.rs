@@ -18,6 +18,12 @@ pub(super) struct Scale {
 /// From this ratio on, a linear axis would press the small ones together.
 const LOG_FROM: f64 = 6.0;
 
+/// The smallest positive number, which is 2^-1074.
+const SMALLEST: f64 = f64::from_bits(1);
+
+/// Up to here an integer and the next one are different numbers, 2^53.
+const COUNTABLE: f64 = 9_007_199_254_740_992.0;
+
 impl Scale {
     /// A scale for positive values that shows all of them, with some room at both ends; `None` where there are none.
     pub(super) fn fit(values: impl Iterator<Item = f64>, first: i32, last: i32) -> Option<Self> {
@@ -28,13 +34,17 @@ impl Scale {
         if most <= 0.0 {
             return None;
         }
-        if most / least >= LOG_FROM {
+        // The largest and the smallest of all numbers have no ratio that is a number.
+        if ln_ratio(most, least) >= LOG_FROM.ln() {
             let room = (most / least).powf(0.03);
-            return Some(Self { from: least / room, to: most * room, first, last, log: true });
+            let room = if room.is_finite() { room } else { (0.03 * ln_ratio(most, least)).exp() };
+            let (from, to) = ((least / room).max(SMALLEST), (most * room).min(f64::MAX));
+            return Some(Self { from, to, first, last, log: true });
         }
         // Times that hardly differ get an axis wide enough that their noise does not look like a difference.
-        let room = ((most - least) * 0.05).max(most * 0.01);
-        Some(Self { from: (least - room).max(0.0), to: most + room, first, last, log: false })
+        let room = ((most - least) * 0.05).max(most * 0.01).max(SMALLEST);
+        let (from, to) = ((least - room).max(0.0), (most + room).min(f64::MAX));
+        Some(Self { from, to, first, last, log: false })
     }
 
     /// A logarithmic scale.
@@ -45,7 +55,7 @@ impl Scale {
     /// The pixel of a value.
     pub(super) fn at(&self, value: f64) -> i32 {
         let share = if self.log {
-            (value / self.from).ln() / (self.to / self.from).ln()
+            ln_ratio(value, self.from) / ln_ratio(self.to, self.from)
         } else {
             (value - self.from) / (self.to - self.from)
         };
@@ -54,24 +64,32 @@ impl Scale {
         self.first + (share * f64::from(self.last - self.first)).round() as i32
     }
 
-    /// Round values for the axis, at most so many.
+    /// Round values for the axis, at most about so many; none where the axis has no length, or no ends.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
-        if self.log { self.log_ticks(most) } else { self.linear_ticks(most) }
+        let is_axis = self.from.is_finite() && self.to.is_finite() && self.from < self.to && most > 0;
+        let ticks = match self.log {
+            _ if !is_axis => Vec::new(),
+            true if self.from <= 0.0 => Vec::new(),
+            true => self.log_ticks(most),
+            false => self.linear_ticks(most),
+        };
+        ticks.into_iter().filter(|value| *value >= self.from && *value <= self.to).collect()
     }
 
     fn linear_ticks(&self, most: usize) -> Vec<f64> {
         let span = self.to - self.from;
-        if span.is_nan() || span <= 0.0 || most == 0 {
-            return Vec::new();
-        }
         let rough = span / most as f64;
         let magnitude = 10f64.powf(rough.log10().floor());
         let step =
             [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * magnitude).find(|step| span / step <= most as f64);
         let step = step.unwrap_or(10.0 * magnitude);
-        let first = (self.from / step).ceil() as i64;
-        let last = (self.to / step).floor() as i64;
-        (first..=last).map(|at| at as f64 * step).collect()
+        let (first, last) = ((self.from / step).ceil(), (self.to / step).floor());
+        // Where numbers are sparse, or the axis is longer than they reach, there is no step that could be counted.
+        let can_count = step.is_normal() && first.abs().max(last.abs()) < COUNTABLE;
+        if !can_count || last - first > most as f64 {
+            return Vec::new();
+        }
+        (first as i64..=last as i64).map(|at| at as f64 * step).collect()
     }
 
     fn log_ticks(&self, most: usize) -> Vec<f64> {
@@ -84,14 +102,22 @@ impl Scale {
                 return ticks;
             }
         }
-        let every = (self.to / self.from).log10() / most as f64;
+        let every = ln_ratio(self.to, self.from) / std::f64::consts::LN_10 / most as f64;
         let every = every.ceil().max(1.0) as usize;
         decades.step_by(every).map(|d| 10f64.powi(d)).filter(within).collect()
     }
 }
 
+/// `ln(a / b)` of positive numbers, also where the ratio is none.
+fn ln_ratio(a: f64, b: f64) -> f64 {
+    let ratio = a / b;
+    if ratio.is_normal() { ratio.ln() } else { a.ln() - b.ln() }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -126,5 +152,56 @@ mod tests {
     #[test]
     fn nothing_positive_has_no_scale() {
         assert_eq!(Scale::fit([f64::NAN, 0.0, -1.0, f64::INFINITY].into_iter(), 0, 1), None);
+    }
+
+    /// What a record can say, and what comes of it by arithmetic.
+    fn any_number() -> impl Strategy<Value = f64> {
+        let extreme =
+            [5e-324, 1e-308, 1e308, f64::MAX, f64::INFINITY, f64::NAN, 0.0, 1.0, 9_007_199_254_740_993.0];
+        let extreme: Vec<f64> = extreme.into_iter().flat_map(|value| [value, -value]).collect();
+        prop_oneof![any::<u64>().prop_map(f64::from_bits), proptest::sample::select(extreme)]
+    }
+
+    fn assert_bounded(scale: &Scale, most: usize) {
+        let ticks = scale.ticks(most);
+        assert!(ticks.len() <= most + 1, "{scale:?}: {} ticks", ticks.len());
+        assert!(ticks.iter().all(|tick| *tick >= scale.from && *tick <= scale.to), "{scale:?}: {ticks:?}");
+        for value in [scale.from, scale.to, 0.0, -1.0, f64::NAN, f64::INFINITY, 5e-324, f64::MAX] {
+            assert!(scale.at(value).unsigned_abs() <= 11_000, "{scale:?}: {value}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_axis_has_few_ticks_and_no_pixel_far_away(
+            ends in (any_number(), any_number()),
+            log in any::<bool>(),
+            most in 0_usize..12,
+        ) {
+            assert_bounded(&Scale { from: ends.0, to: ends.1, first: 0, last: 1_000, log }, most);
+        }
+
+        #[test]
+        fn an_axis_of_whatever_values_has_ends_that_are_numbers_and_shows_them(
+            values in proptest::collection::vec(any_number(), 0..5),
+            most in 0_usize..12,
+        ) {
+            if let Some(scale) = Scale::fit(values.iter().copied(), 0, 1_000) {
+                assert!(scale.from.is_finite() && scale.to.is_finite() && scale.from < scale.to, "{scale:?}");
+                assert_bounded(&scale, most);
+                for value in values.into_iter().filter(|value| value.is_finite() && *value > 0.0) {
+                    assert!((0..=1_000).contains(&scale.at(value)), "{scale:?}: {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_axis_over_all_numbers_has_ticks() {
+        let scale = Scale::fit([5e-324, 1e308].into_iter(), 0, 1_000).unwrap();
+        assert!((2..=7).contains(&scale.ticks(6).len()), "{:?}", scale.ticks(6));
+        assert!(scale.at(1e308) - scale.at(5e-324) > 900);
     }
 }

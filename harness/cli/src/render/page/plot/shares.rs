@@ -35,7 +35,7 @@ pub(in crate::render::page) fn shares(plot: &SharePlot) -> Result<String, PlotEr
             canvas.text(&fitting(&row.label, 25), (LEFT - 10, middle), FONT, Align::Right, INK)?;
             let mut left = f64::from(LEFT);
             for part in &row.parts {
-                let right = left + part.share * f64::from(RIGHT - LEFT);
+                let right = left + part.share.clamp(0.0, 1.0) * f64::from(RIGHT - LEFT);
                 let (from, to) = (left.round() as i32, right.round() as i32);
                 if to > from {
                     canvas.rect((from, top), (to, top + ROW - 6), color::hue(part.hue), 1.0)?;

@@ -13,6 +13,8 @@ const BOTTOM: i32 = 62;
 const FONT: u32 = 20;
 /// Pixels of a character at this size, at most.
 const CHARACTER: i32 = 10;
+/// As far outside as anything is drawn, in lengths of the axis.
+const FAR: f64 = 10.0;
 
 /// Draws a strip; `bands` tell what was measured when, with names on the last strip of several.
 pub(in crate::render::page) fn strip(
@@ -21,9 +23,10 @@ pub(in crate::render::page) fn strip(
     is_last: bool,
 ) -> Result<String, PlotError> {
     let end = strip.points.last().map_or(1.0, |(at, _)| at.max(f64::MIN_POSITIVE));
-    let x = |s: f64| LEFT + (s / end * f64::from(RIGHT - LEFT)).round() as i32;
+    let pixels = |share: f64, length: i32| (share.clamp(-FAR, FAR) * f64::from(length)).round() as i32;
+    let x = |s: f64| LEFT + pixels(s / end, RIGHT - LEFT);
     let top = if strip.top > 0.0 { strip.top } else { 1.0 };
-    let y = |value: f64| BOTTOM - (value / top * f64::from(BOTTOM - TOP)).round() as i32;
+    let y = |value: f64| BOTTOM - pixels(value / top, BOTTOM - TOP);
     let height = if is_last { BOTTOM + 56 } else { BOTTOM + 10 };
     draw((WIDTH, height as u32), |canvas| {
         for (at, (_, from, to)) in bands.iter().enumerate() {

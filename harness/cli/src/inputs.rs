@@ -1,0 +1,167 @@
+//! Everything that this program reads and that may be anybody's, as bytes: one function for each kind, which a fuzzer and the
+//! property tests call with damaged content. Each tells whether the content was taken for what it should be; what is taken
+//! is also used, as far as that costs little.
+//!
+//! A panic is a fault of the program, and so is a promise of the format that does not hold.
+
+use std::path::Path;
+
+use perfharness_contract::protocol::{
+    CheckReply, Description, HelloReply, Prepared, Profile, RequestFrame, ResponseFrame, SampleReply, Trace,
+};
+use perfharness_contract::serve_on;
+use serde::de::DeserializeOwned;
+
+use crate::baseline;
+use crate::compare::{GatePolicy, GateReport, Terms, judge};
+use crate::config::Config;
+use crate::history::{Summary, parse_gate};
+use crate::measure::RunState;
+use crate::memory::MemoryIndex;
+use crate::profile::FlameIndex;
+use crate::record::{RunRecord, file, journal, samples};
+use crate::render::page::view::{Material, index, page as view};
+use crate::render::page::{render_index, render_page};
+use crate::render::{ExportFormat, GateFormat, Layout, export, render_gate, render_record};
+
+/// A kind of input: its name, which is that of its folder of valid ones, and the function that reads it.
+pub type Kind = (&'static str, fn(&[u8]) -> bool);
+
+/// Every kind of input.
+pub const KINDS: [Kind; 9] = [
+    ("record", record),
+    ("page", page),
+    ("samples", samples),
+    ("baseline", baseline),
+    ("journal", journal),
+    ("configuration", configuration),
+    ("frames", frames),
+    ("gate", gate),
+    ("index", folder_index),
+];
+
+fn text(content: &[u8]) -> Option<&str> {
+    std::str::from_utf8(content).ok()
+}
+
+fn parsed(content: &[u8]) -> Option<RunRecord> {
+    file::parse(Path::new("run.json"), text(content)?).ok()
+}
+
+fn judged(record: &RunRecord) -> GateReport {
+    let policy = GatePolicy::default();
+    judge(record, &Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false })
+}
+
+/// A record: read, written and read again, judged, shown as text and exported.
+pub fn record(content: &[u8]) -> bool {
+    let Some(record) = parsed(content) else { return false };
+    let written = |record: &RunRecord| serde_json::to_string(record).unwrap_or_default();
+    let once = written(&record);
+    let again = file::parse(Path::new("run.json"), &once);
+    assert!(again.is_ok_and(|again| written(&again) == once), "what is read is not what was written");
+    let report = judged(&record);
+    let _ = render_gate(&report, GateFormat::Text, Layout::default());
+    let _ = render_record(&record, Layout::default());
+    for format in [ExportFormat::Bmf, ExportFormat::SmallerIsBetter] {
+        let _ = export(&record, None, format);
+    }
+    true
+}
+
+/// A record, made into a page and into a line of the page over all runs. That costs fifty times as much as the rest.
+pub fn page(content: &[u8]) -> bool {
+    let Some(record) = parsed(content) else { return false };
+    let report = judged(&record);
+    let history = vec![Summary::new(&record, Some(&report), "index.html".into(), String::new())];
+    let material = Material {
+        record: &record,
+        samples: Err("there are none here"),
+        gate: Some(&report),
+        flames: None,
+        memory: None,
+        history: &history,
+        remarks: &[],
+    };
+    let _ = render_page(&view(&material));
+    let _ = render_index(&index(&history, Vec::new()));
+    true
+}
+
+/// Raw samples, each of whose rows is looked at.
+pub fn samples(content: &[u8]) -> bool {
+    let Ok(samples) = samples::read(content) else { return false };
+    samples.rows().map(|row| row.flags.len()).sum::<usize>();
+    true
+}
+
+/// A baseline. It is taken only if it is to the byte what is written for it, but for the ends of its lines.
+pub fn baseline(content: &[u8]) -> bool {
+    let Ok(baseline) = baseline::file::parse(Path::new("class.json"), content) else { return false };
+    let due = baseline::file::to_text(&baseline).unwrap_or_default();
+    let found = String::from_utf8_lossy(content).replace("\r\n", "\n");
+    assert_eq!(found, due, "what is read is not what is written");
+    true
+}
+
+/// A journal, as it lies there, and as if its lines had the digests that they should have. Its events are replayed.
+pub fn journal(content: &[u8]) -> bool {
+    let path = Path::new("run.journal.jsonl");
+    let replay = |content: &[u8]| journal::replay_from(path, content, content.len() as u64);
+    for content in [content, &journal::sealed(content)] {
+        let Ok(found) = replay(content) else { continue };
+        let mut state = RunState::new(found.header.plan.cases.iter().map(|case| case.sides.len()));
+        found.events.iter().for_each(|event| state.apply(event));
+        let _ = state.spent_ns();
+    }
+    replay(content).is_ok_and(|found| found.damage.is_none())
+}
+
+/// A `perfharness.toml`.
+pub fn configuration(content: &[u8]) -> bool {
+    let config = text(content).map(|text| Config::parse(Path::new("perfharness.toml"), text));
+    let Some(Ok(config)) = config else { return false };
+    let _ = config.workers();
+    true
+}
+
+/// Lines of either direction between harness and worker.
+pub fn frames(content: &[u8]) -> bool {
+    let answered = serve_on(Vec::new(), content, std::io::sink());
+    let mut any = false;
+    for line in content.split(|byte| *byte == b'\n') {
+        any |= serde_json::from_slice::<RequestFrame>(line).is_ok();
+        let Ok(ResponseFrame { ok: Some(value), .. }) = serde_json::from_slice(line) else { continue };
+        any |= [
+            is::<HelloReply>(&value),
+            is::<Description>(&value),
+            is::<Prepared>(&value),
+            is::<SampleReply>(&value),
+            is::<CheckReply>(&value),
+            is::<Profile>(&value),
+            is::<Trace>(&value),
+        ]
+        .contains(&true);
+    }
+    any && answered.is_ok()
+}
+
+fn is<T: DeserializeOwned>(value: &serde_json::Value) -> bool {
+    T::deserialize(value).is_ok()
+}
+
+/// What a gate found, in every form that it is shown in.
+pub fn gate(content: &[u8]) -> bool {
+    let Some(Ok(report)) = text(content).map(parse_gate) else { return false };
+    for format in [GateFormat::Text, GateFormat::Markdown, GateFormat::Github, GateFormat::Junit] {
+        let _ = render_gate(&report, format, Layout::default());
+    }
+    true
+}
+
+/// The index of a folder of flame graphs or memory stories.
+pub fn folder_index(content: &[u8]) -> bool {
+    let Some(text) = text(content) else { return false };
+    let (flames, memory) = (FlameIndex::parse(text), MemoryIndex::parse(text));
+    flames.is_ok() || memory.is_ok()
+}
