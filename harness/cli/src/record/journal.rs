@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
+use same_file::Handle;
 use serde::{Deserialize, Serialize};
 
 use super::file::{open_regular, write_atomically};
@@ -102,15 +103,22 @@ impl RunLock {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path: record.into() }),
-            // Some file systems know no locks; two runs at one place are then the user's to avoid.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(io(error)),
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path: record.into() }),
+                // Some file systems know no locks; two runs at one place are then the user's to avoid.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(error)) => return Err(io(error)),
+            }
+            // Whoever had it removes the file at the end. One that is locked only after that holds nobody off: the next run
+            // makes another.
+            let ours = Handle::from_file(file.try_clone().map_err(io)?).map_err(io)?;
+            if Handle::from_path(&path).is_ok_and(|there| there == ours) {
+                return Ok(Self { path, _file: file });
+            }
         }
-        Ok(Self { path, _file: file })
     }
 }
 
@@ -354,6 +362,7 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use perfharness_contract::Effort;
@@ -362,6 +371,28 @@ mod tests {
     use super::*;
     use crate::measure::Pairing;
     use crate::plan::Design;
+
+    #[test]
+    fn a_place_is_nobody_elses_however_often_it_is_taken_and_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("run.json");
+        let (holders, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let Ok(lock) = RunLock::take(&record) else { continue };
+                        assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                        std::thread::yield_now();
+                        holders.fetch_sub(1, Ordering::SeqCst);
+                        taken.fetch_add(1, Ordering::SeqCst);
+                        drop(lock);
+                    }
+                });
+            }
+        });
+        assert!(taken.load(Ordering::SeqCst) > 0);
+    }
 
     fn header(run: &str) -> JournalHeader {
         let request = RunRequest {
