@@ -160,7 +160,7 @@ impl Surroundings<'_> {
     fn built(&self, inside: &str) -> Result<PathBuf, VersionsError> {
         let path = self.place.run().join(inside);
         let with_suffix = PathBuf::from(format!("{}{}", path.display(), std::env::consts::EXE_SUFFIX));
-        let found = [path, with_suffix.clone()].into_iter().find(|path| path.exists());
+        let found = [path, with_suffix].into_iter().find(|path| path.exists());
         found.ok_or(VersionsError::NoProgram { side: self.name, path: Path::new(TARGET).join(inside) })
     }
 
@@ -177,7 +177,9 @@ impl Surroundings<'_> {
         if !libraries.is_empty() {
             let name = library_path_variable();
             let before = found.get(name).cloned().or_else(|| env::var(name)).unwrap_or_default();
-            let folders = libraries.into_iter().chain(std::env::split_paths(&before));
+            // An empty entry would be the working folder.
+            let others = std::env::split_paths(&before).filter(|folder| !folder.as_os_str().is_empty());
+            let folders = libraries.into_iter().chain(others);
             if let Ok(joined) = std::env::join_paths(folders) {
                 found.insert(name.to_owned(), joined.to_string_lossy().into_owned());
             }

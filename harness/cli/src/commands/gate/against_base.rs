@@ -120,21 +120,10 @@ pub(super) fn gate(
         versions: versions.map(|v| VersionsRecord { base: record(&v.base), head: record(&v.head) }),
         redefined: rules.redefined,
     };
-    let command = if let Some(reference) = &opts.base {
-        format!("perfharness gate --base {reference}")
-    } else {
-        let flag = |name: &str, command: &str| {
-            let quoted = shlex::try_quote(command).unwrap_or(command.into());
-            format!(" --{name} {quoted}")
-        };
-        let base = flag("base-worker", opts.base_worker.as_deref().unwrap_or_default());
-        let head: String =
-            opts.measure.conditions.worker.workers.iter().map(|worker| flag("worker", worker)).collect();
-        format!("perfharness gate{base}{head}")
-    };
     if opts.trust_head {
         rules.policy.acknowledged.extend(Acknowledgement::of_redefinitions("--trust-head"));
     }
+    let command = command_again(opts);
     let judged = Judged { baseline: rules.baseline, policy: rules.policy, remarks: rules.remarks, command };
     let subject = Subject {
         asked,
@@ -147,6 +136,21 @@ pub(super) fn gate(
     };
     let session = Session::begin(place, subject, terminal)?;
     measure_and_judge(session, &judged, sides.versions.as_ref(), &path, opts, terminal)
+}
+
+/// The command that measures again against the same base.
+fn command_again(opts: &GateOpts) -> String {
+    if let Some(reference) = &opts.base {
+        return format!("perfharness gate --base {reference}");
+    }
+    let flag = |name: &str, command: &str| {
+        let quoted = shlex::try_quote(command).unwrap_or(command.into());
+        format!(" --{name} {quoted}")
+    };
+    let base = flag("base-worker", opts.base_worker.as_deref().unwrap_or_default());
+    let workers = &opts.measure.conditions.worker.workers;
+    let head: String = workers.iter().map(|worker| flag("worker", worker)).collect();
+    format!("perfharness gate{base}{head}")
 }
 
 /// What the base has of what was asked for.
