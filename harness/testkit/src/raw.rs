@@ -171,7 +171,7 @@ impl Mode {
                 head: format!(
                     r#"{{"perfharness":1,"id":{id},"ok":{{"workloads":[{{"id":"raw","version":1,"variants":[{{"id":"v"}}],"cases":[{{"id":"c","params":{{"more":["#
                 ),
-                bytes: 49_900 * COSTLY.len(),
+                bytes: 29_900 * COSTLY.len(),
                 tail: "0]}}]}]}}",
             },
             (Self::Flood, "prepare") => Answer::Flood(ok(id, &reply(op, request))),

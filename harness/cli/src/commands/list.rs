@@ -18,6 +18,7 @@ pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> Com
     let device = opts.worker.device.as_ref().or(config.run.device.as_ref()).map_or("auto", String::as_str);
     let mut executor = ProcessExecutor::new(commands.clone(), Arc::new(AtomicBool::new(false)));
     let mut catalog = workers::catalog(&mut executor, &commands, 1, device, opts.worker.timeout, terminal)?;
+    workers::insist_on_workloads(&catalog)?;
     if !patterns.is_empty() {
         let selection = select(&catalog, &patterns, perfharness_contract::Effort::Thorough)?;
         catalog.entries.retain(|e| selection.cases.iter().any(|c| c.workload == e.definition.id));

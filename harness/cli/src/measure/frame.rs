@@ -29,7 +29,7 @@ impl Bounds {
     /// Of the answer to a request.
     pub(super) fn of(request: &Request) -> Self {
         match request {
-            Request::Describe => Self { bytes: 4 << 20, values: 100_000 },
+            Request::Describe => Self { bytes: 4 << 20, values: 60_000 },
             Request::Sample(SampleRequest { mode: Mode::Profiled | Mode::Traced, .. }) => {
                 Self { bytes: LONGEST_LINE, values: 500_000 }
             }

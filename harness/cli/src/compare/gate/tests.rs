@@ -220,8 +220,14 @@ fn what_is_gone_renamed_skipped_or_failed_is_a_verdict() {
     skipped.benchmarks[2].outcome = Outcome::new(OutcomeKind::Skipped, "no GPU");
     skipped.benchmarks[2].metrics = BTreeMap::new();
     let report = judged(&skipped);
-    assert_eq!(report.outcome, GateOutcome::Undecided);
+    assert_eq!(report.outcome, GateOutcome::Failed);
     assert!(row(&report, "other", "").sentence.contains("no GPU"));
+    // Another machine may have another reason than the code.
+    skipped.machine.class = "elsewhere".into();
+    assert_eq!(row(&judged(&skipped), "other", "").judgement.verdict, Verdict::Inconclusive);
+    let mut cut_off = record();
+    cut_off.benchmarks[2].outcome = Outcome::new(OutcomeKind::NotRun, "the run ended before its turn");
+    assert_eq!(judged(&cut_off).outcome, GateOutcome::Undecided);
 
     let mut failed = record();
     failed.benchmarks[2].outcome = Outcome::new(OutcomeKind::WrongResult, "off by one");
