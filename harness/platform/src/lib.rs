@@ -128,6 +128,14 @@ pub mod env {
         std::env::var(name).ok()
     }
 
+    /// All environment variables whose names and values are Unicode.
+    pub fn all() -> Vec<(String, String)> {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        std::env::vars_os().filter_map(text).collect()
+    }
+
     /// Is an environment variable set to something, be it Unicode or not? An empty value counts as not set.
     #[expect(clippy::disallowed_methods, reason = "this is the place that the lint sends everyone to")]
     pub fn is_set_nonempty(name: &str) -> bool {

@@ -113,9 +113,15 @@ impl Asked {
     }
 
     /// Takes the definitions of a base for those of what it has, too, and tells what differs.
-    pub(super) fn define_by(&mut self, base: &Catalog) -> Vec<Redefinition> {
+    pub(super) fn define_by(
+        &mut self,
+        base: &Catalog,
+        opts: &ConditionOpts,
+        config: &Config,
+    ) -> Vec<Redefinition> {
         let (catalog, redefined) = defined_by_base(&self.catalog, base);
         self.catalog = catalog;
+        self.settings = placed(&self.request, opts, config, &self.catalog);
         redefined
     }
 

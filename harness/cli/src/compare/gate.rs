@@ -217,7 +217,9 @@ impl Judging<'_> {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
         let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
-        let benchmark = self.record.benchmarks.iter().find(|benchmark| benchmark.id == *id);
+        // Not by a figure that the change itself has added: it would be judged more mildly.
+        let base = self.record.base.iter().flat_map(|base| &base.benchmarks);
+        let benchmark = base.chain(&self.record.benchmarks).find(|benchmark| benchmark.id == *id);
         let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
         needs_one || busy.is_some()
     }
@@ -279,8 +281,10 @@ impl Spread {
 fn judge_varied(metric: &MetricDef, before: Spread, now: Spread, policy: ExactPolicy) -> Option<Judgement> {
     let direction = direction(metric.direction);
     let judged = |before_value: f64, value: f64| {
-        let before = ExactFigure { value: before_value, varied: before.varied };
-        judge_exact(before, ExactFigure { value, varied: now.varied }, policy, direction)
+        // What had not varied before has no noise that would excuse it now.
+        let varied = before.varied;
+        let before = ExactFigure { value: before_value, varied };
+        judge_exact(before, ExactFigure { value, varied }, policy, direction)
     };
     let (near_before, near) = nearest(before.range, now.range);
     let nearest = judged(near_before, near)?;

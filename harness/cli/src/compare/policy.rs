@@ -74,7 +74,8 @@ pub struct Acknowledgement {
     pub benchmark: Glob,
     /// The metric; `definition` for a change of the way in which it is measured and judged.
     pub metric: String,
-    /// For figures without noise and sizes: the largest figure that is accepted (the smallest, where more is better).
+    /// For figures without noise and sizes: the largest figure that is accepted (the smallest, where more is better); for
+    /// the version of a definition: the latest.
     pub bound: Option<f64>,
     /// For times: the largest ratio to the baseline that is accepted, e.g. 1.2.
     pub ratio: Option<f64>,
@@ -211,7 +212,7 @@ impl Acknowledgement {
         Some(Self {
             benchmark: Glob("*".parse().ok()?),
             metric: DEFINITION.into(),
-            bound: None,
+            bound: Some(f64::INFINITY),
             ratio: None,
             reason: reason.into(),
             since: Moment(jiff::Timestamp::UNIX_EPOCH),

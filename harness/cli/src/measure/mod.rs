@@ -42,7 +42,7 @@ pub use following::{Followed, follow_side};
 pub use launch::Interrupted;
 pub use outcome::Outcome;
 pub use pairing::Pairing;
-pub use process::{ProcessExecutor, WorkerCommand, describe};
+pub use process::{ProcessExecutor, WorkerCommand, describe, forget_repository};
 pub use profiling::{Profiled, profile_side};
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
 pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};

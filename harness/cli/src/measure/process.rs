@@ -223,6 +223,13 @@ struct ProcessSession {
     watcher: Option<Arc<Watcher>>,
 }
 
+/// Takes out of the environment what leads git to a repository wherever it is started, as in a hook.
+pub fn forget_repository(command: &mut Command) {
+    for name in ["DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "COMMON_DIR", "PREFIX", "NAMESPACE"] {
+        command.env_remove(format!("GIT_{name}"));
+    }
+}
+
 impl ProcessSession {
     fn start(
         worker: &WorkerCommand,
@@ -238,6 +245,7 @@ impl ProcessSession {
         let mut command = Command::new(program);
         command.args(arguments).envs(&worker.env);
         if let Some(folder) = &worker.folder {
+            forget_repository(&mut command);
             command.current_dir(folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,6 +1,6 @@
 //! What a change does to how it is measured and judged: the base's definitions hold, and each difference is told.
 
-use perfharness_contract::{BenchmarkDef, CaseDef, MetricDef, VariantDef, WorkloadDef};
+use perfharness_contract::{BenchmarkDef, CaseDef, MetricDef, SettingDef, VariantDef, WorkloadDef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +106,26 @@ fn merged(base: &WorkloadDef, head: &WorkloadDef, changes: &mut Vec<String>) -> 
     let metrics: Vec<MetricDef> = base.metrics.iter().map(metric).collect();
     let fresh = head.metrics.iter().filter(|theirs| base.metric(theirs.id.as_str()).is_none());
     let metrics = metrics.into_iter().chain(fresh.cloned()).collect();
-    WorkloadDef { on_request: base.on_request, cases, variants, benchmarks, metrics, ..head.clone() }
+    let setting = |theirs: &SettingDef| match base.settings.iter().find(|ours| ours.name == theirs.name) {
+        None => theirs.clone(),
+        Some(ours) => {
+            differ(changes, &format!("the kind of setting `{}`", ours.name), &ours.kind, &theirs.kind);
+            SettingDef { kind: ours.kind, ..theirs.clone() }
+        }
+    };
+    let settings: Vec<SettingDef> = head.settings.iter().map(setting).collect();
+    for ours in base.settings.iter().filter(|ours| settings.iter().all(|s| s.name != ours.name)) {
+        changes.push(format!("setting `{}` is not asked for any more", ours.name));
+    }
+    WorkloadDef {
+        on_request: base.on_request,
+        cases,
+        variants,
+        benchmarks,
+        metrics,
+        settings,
+        ..head.clone()
+    }
 }
 
 /// As a definition is written in the protocol; a text without its quotes, and nothing for what is absent.
@@ -137,6 +156,7 @@ mod tests {
             "cases": [{"id": "n1", "params": {"n": 1}}, {"id": "n2"}],
             "variants": [{"id": "slow", "role": "slow"}, {"id": "fast"}],
             "metrics": [{"id": "copies", "unit": "count", "kind": "exact", "direction": "lower"}],
+            "settings": [{"name": "images", "kind": "path"}],
         })
     }
 
@@ -163,6 +183,7 @@ mod tests {
     #[case::expected("/benchmarks", json!([{"case": "n1", "variant": "fast", "expect": "crashed"}]),
         "expected outcome of `n1/fast`: ok in the base, crashed here")]
     #[case::gone("/metrics", json!([]), "metric `copies` is not reported any more")]
+    #[case::setting("/settings/0/kind", json!("text"), "kind of setting `images`: path in the base, text here")]
     fn the_base_defines_and_a_difference_is_told(
         #[case] place: &str,
         #[case] value: Value,

@@ -1,12 +1,19 @@
 //! Building the two versions.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use perfharness_platform::{has_ended, kill_tree, spawn_bound};
 
 use super::place::{Place, SidePlace, remove};
 use super::side::{Version, workers};
+use super::stead::{Stead, without_dots};
 use super::{Repository, VersionsError};
 use crate::config::{Config, WorkerConfig};
+use crate::measure::forget_repository;
 use crate::record::short_commit;
 
 /// Stands, in a build or worker command, for the folder that a version is built into.
@@ -53,9 +60,8 @@ impl BuildRecipe {
         })
     }
 
-    fn run(&self, side: &'static str, tree: &Path, target: &Path) -> Result<(), VersionsError> {
-        let words: Vec<String> =
-            self.build.iter().map(|word| word.replace(TARGET, &target.to_string_lossy())).collect();
+    fn run(&self, side: &'static str, stead: &Stead<'_>) -> Result<(), VersionsError> {
+        let words: Vec<String> = self.build.iter().map(|word| stead.text(word)).collect();
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let command = words.join(" ");
         let failed = |how: String, output: String| VersionsError::Build {
@@ -64,26 +70,55 @@ impl BuildRecipe {
             how,
             output,
         };
+        let folder = stead.tree.join(&self.inside);
+        let mut build = Command::new(program);
+        forget_repository(&mut build);
         // Nothing that differs between the two belongs into the programs: no paths of debug information, no state of an
         // earlier build.
-        let out = Command::new(program)
+        build
             .args(arguments)
-            .current_dir(tree.join(&self.inside))
-            .env("CARGO_TARGET_DIR", target)
+            .current_dir(&folder)
+            .envs(stead.environment(&folder))
+            .env("CARGO_TARGET_DIR", &stead.target)
             .env("CARGO_INCREMENTAL", "0")
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| failed(format!("cannot be started: {error}"), String::new()))?;
-        if out.status.success() {
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+        let (status, text) =
+            finished(build).map_err(|error| failed(format!("cannot be started: {error}"), String::new()))?;
+        if status.success() {
             return Ok(());
         }
-        let text =
-            [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         let lines: Vec<&str> = text.lines().collect();
         let end = lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n");
-        Err(failed(format!("ended with {}", out.status), end))
+        Err(failed(format!("ended with {status}"), end))
     }
+}
+
+/// Waits for a command that ends with this process, however that ends: what it left running would go on to build in the
+/// place of the next gate. Tells its end, and what it printed.
+fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
+    /// How often it is looked at.
+    const POLL: Duration = Duration::from_millis(5);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = spawn_bound(command)?;
+    let outputs: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
+        child.stderr.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
+    ];
+    let read = |mut output: Box<dyn Read + Send>| {
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            // What cannot be read is not shown.
+            let _ = output.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    };
+    let readers: Vec<_> = outputs.into_iter().flatten().map(read).collect();
+    while !has_ended(&mut child)? {
+        thread::sleep(POLL);
+    }
+    kill_tree(&mut child)?;
+    let text = readers.into_iter().filter_map(|reader| reader.join().ok()).collect();
+    Ok((child.wait()?, text))
 }
 
 /// Both versions, built. Their source trees are removed with it.
@@ -161,11 +196,14 @@ impl Workshop {
         let io = |source| VersionsError::Io { path: own.folder().to_path_buf(), source };
         self.repository.add_tree(&tree, commit)?;
         own.lend_cache(&target).map_err(io)?;
-        let built = recipe.run(side, &tree, &target);
+        self.check_links(commit, &tree)?;
+        let stead = Stead { root: self.repository.root(), tree: tree.clone(), target: target.clone() };
+        let built = recipe.run(side, &stead);
         own.take_back(&target).map_err(io)?;
         built?;
         if recipe.reads_sources {
             self.repository.move_tree(&tree, &own.tree())?;
+            self.check_links(commit, &own.tree())?;
         } else {
             self.repository.remove_tree(&tree);
             remove(&own.empty()).and_then(|()| std::fs::create_dir_all(own.empty())).map_err(io)?;
@@ -173,6 +211,25 @@ impl Workshop {
         let workers = workers(side, recipe, self.repository.root(), &own)?;
         let sources = self.repository.tree_of(commit)?;
         Version::new(side, commit, sources, recipe.reads_sources, workers, &own)
+    }
+}
+
+impl Workshop {
+    /// Insists on links that lead neither to the working copy nor to the other version.
+    fn check_links(&self, commit: &str, tree: &Path) -> Result<(), VersionsError> {
+        let is_elsewhere = |path: &Path| {
+            path.starts_with(self.repository.root())
+                || path.starts_with(self.place.folder()) && !path.starts_with(tree)
+        };
+        for link in self.repository.links_of(commit) {
+            let path = tree.join(&link);
+            let Ok(target) = std::fs::read_link(&path) else { continue };
+            let named = without_dots(&path.parent().unwrap_or(tree).join(target));
+            if is_elsewhere(&named) || path.canonicalize().is_ok_and(|real| is_elsewhere(&real)) {
+                return Err(VersionsError::Link { path: link, commit: short_commit(commit).to_owned() });
+            }
+        }
+        Ok(())
     }
 }
 

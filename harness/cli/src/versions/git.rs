@@ -1,9 +1,10 @@
 //! What is asked of git.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::VersionsError;
+use super::stead::without_dots;
 
 /// The mode of a symbolic link in a tree.
 const LINK: &str = "120000";
@@ -65,9 +66,14 @@ impl Repository {
     /// Files that a change may have, and a build from a commit has not: those that git does not know and is not told to
     /// ignore, and those that it was told to look away from and that differ.
     pub fn unknown(&self) -> Vec<String> {
-        let mut unknown = self.untracked();
-        let listed = self.git(&["ls-files", "-v", "--stage"]).unwrap_or_default();
-        for line in listed.lines() {
+        let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"]);
+        // What was changed within submodules, which a commit only names.
+        let changed = |ignore| {
+            self.paths(&["diff", "-z", "--name-only", &format!("--ignore-submodules={ignore}"), "HEAD"])
+        };
+        let known = changed("dirty");
+        unknown.extend(changed("none").into_iter().filter(|path| !known.contains(path)));
+        for line in self.paths(&["ls-files", "-z", "-v", "--stage"]) {
             // "h 100644 DIGEST 0\tPATH": a small letter for what is assumed to be unchanged, S for what is skipped.
             let Some((facts, path)) = line.split_once('\t') else { continue };
             let mut facts = facts.split(' ');
@@ -97,10 +103,27 @@ impl Repository {
         if stashed.is_empty() { self.git(&["rev-parse", "HEAD"]) } else { Ok(stashed) }
     }
 
-    /// Untracked files that are not ignored: what a build from a commit would not have.
-    fn untracked(&self) -> Vec<String> {
-        let listed = self.git(&["ls-files", "--others", "--exclude-standard"]).unwrap_or_default();
-        listed.lines().map(str::to_owned).collect()
+    /// What git lists with `-z`: names as they are, which it would quote otherwise.
+    fn paths(&self, arguments: &[&str]) -> Vec<String> {
+        let listed = self.git(arguments).unwrap_or_default();
+        listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The symbolic links of a commit, seen from the top folder.
+    pub(super) fn links_of(&self, commit: &str) -> Vec<String> {
+        let entries = self.paths(&["ls-tree", "-r", "-z", "--full-tree", commit]);
+        let link = |entry: &String| {
+            let (facts, path) = entry.split_once('\t')?;
+            facts.starts_with(LINK).then(|| path.to_owned())
+        };
+        entries.iter().filter_map(link).collect()
+    }
+
+    /// Tracked files of a commit that name the working copy by its absolute path.
+    pub fn naming_root(&self, commit: &str) -> Vec<String> {
+        let root = self.root.to_string_lossy();
+        let found = self.paths(&["grep", "-z", "-I", "-l", "--fixed-strings", "-e", &root, commit, "--"]);
+        found.iter().filter_map(|name| Some(name.split_once(':')?.1.to_owned())).collect()
     }
 
     /// Identifies what a commit has: two commits with the same files have the same tree.
@@ -183,14 +206,7 @@ impl Repository {
     /// what they lead to here is not what they led to before.
     pub fn relative(&self, path: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
-        let mut absolute = PathBuf::new();
-        for part in std::env::current_dir().ok()?.join(path).components() {
-            match part {
-                Component::ParentDir => drop(absolute.pop()),
-                Component::CurDir => {}
-                other => absolute.push(other),
-            }
-        }
+        let absolute = without_dots(&std::env::current_dir().ok()?.join(path));
         // The outermost folder that is the repository's, however it is reached.
         let above: Vec<&Path> = absolute.ancestors().collect();
         let top = above.iter().rev().find(|folder| folder.canonicalize().is_ok_and(|real| real == root))?;
@@ -232,7 +248,8 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, VersionsError> {
     let out = Command::new("git").arg("-C").arg(folder).args(arguments).stdin(Stdio::null()).output();
     let out = out.map_err(|error| VersionsError::Git { command: command(), message: error.to_string() })?;
     if out.status.success() {
-        Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+        // A folder may have a name that ends in a space.
+        Ok(String::from_utf8_lossy(&out.stdout).trim_end_matches(['\r', '\n']).to_owned())
     } else {
         let message = String::from_utf8_lossy(&out.stderr).trim().to_owned();
         Err(VersionsError::Git { command: command(), message })

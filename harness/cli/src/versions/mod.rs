@@ -5,6 +5,7 @@ mod build;
 mod git;
 mod place;
 mod side;
+mod stead;
 
 pub use build::{BuildRecipe, Versions};
 pub use git::Repository;
@@ -119,7 +120,7 @@ pub enum VersionsError {
     },
     /// A link of a commit leads out of the repository.
     #[error(
-        "{path} is behind a link of {commit} that leads out of the repository; make it a file or folder of its own"
+        "{path} is a link of {commit}, or behind one, that leads out of it; make it a file or folder of its own"
     )]
     Link {
         /// The path.

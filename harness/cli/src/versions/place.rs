@@ -59,6 +59,10 @@ impl Place {
         }
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The sources, while they are built.
     pub(super) fn tree(&self) -> PathBuf {
         self.folder.join("tree")
@@ -184,10 +188,20 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     real.is_none_or(|real| real.starts_with(folder))
 }
 
-/// Digest of the files in a folder and of their names, links as such, but for what git keeps there.
-pub(super) fn digest_of(folder: &Path) -> io::Result<Digest> {
+/// What counts of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Everything.
+    All,
+    /// Everything but what git keeps there.
+    Sources,
+}
+
+/// Digest of the files in a folder and of their names, links as such.
+pub(super) fn digest_of(folder: &Path, content: Content) -> io::Result<Digest> {
     let mut files = Vec::new();
     list(folder, Path::new(""), &mut files)?;
+    files.retain(|file| content == Content::All || !file.starts_with(".git"));
     files.sort();
     let mut parts: Vec<Vec<u8>> = Vec::new();
     for file in files {
@@ -207,9 +221,6 @@ fn list(folder: &Path, inside: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = inside.join(entry.file_name());
-        if path == Path::new(".git") {
-            continue;
-        }
         if kind.is_dir() {
             list(folder, &path, files)?;
         } else if kind.is_file() || kind.is_symlink() {
@@ -290,7 +301,8 @@ mod tests {
     #[test]
     fn a_digest_tells_contents_and_names_apart() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let digests = || (digest_of(one.path()).unwrap(), digest_of(other.path()).unwrap());
+        let digest = |folder: &Path| digest_of(folder, Content::All).unwrap();
+        let digests = || (digest(one.path()), digest(other.path()));
         write(one.path(), &["b/c", "a"]);
         write(other.path(), &["a", "b/c"]);
         assert_eq!(digests().0, digests().1);

@@ -29,6 +29,7 @@ mod definitions;
 mod figures;
 mod head;
 mod many;
+mod names;
 mod policy;
 mod precedence;
 mod settings;

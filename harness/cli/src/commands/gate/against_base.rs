@@ -93,7 +93,7 @@ pub(super) fn gate(
     place.insist_on(&request)?;
     let mut asked = Asked::of(request, &opts.measure.conditions, used, terminal)?;
     let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
-    rules.redefined.extend(asked.define_by(&base_catalog));
+    rules.redefined.extend(asked.define_by(&base_catalog, &opts.measure.conditions, used));
     let head = asked.selection()?;
     let delta = rules.policy.time_default().delta();
     let cases = if sides.identical {
@@ -213,6 +213,14 @@ impl Configurations<'_> {
         self.base.as_ref().filter(|_| !self.trust_head).unwrap_or(self.here)
     }
 
+    /// What is judged by. That of the change counts only where somebody says so.
+    fn policy(&self) -> GatePolicy {
+        match (&self.base, self.trust_head) {
+            (None, false) => GatePolicy { effort: self.here.gate.effort, ..GatePolicy::default() },
+            _ => self.used().gate.clone(),
+        }
+    }
+
     /// What there is to say of the change's.
     fn told(&self, repository: &Repository) -> (Vec<String>, Option<Redefinition>) {
         let path = self.path.display();
@@ -221,7 +229,9 @@ impl Configurations<'_> {
             return (vec![remark.into()], None);
         }
         let Some(base) = &self.base else {
-            return (vec![format!("the base has no {path}; the one here is used")], None);
+            let remark =
+                format!("the base has no {path}; commands are those here, and policy is the default");
+            return (vec![remark], None);
         };
         let edits = base.gate.without_commands() != self.here.gate.without_commands();
         let remark = format!("this change edits [gate] in {path}; it is judged by what was there before");
@@ -258,7 +268,7 @@ fn rules_of(
         before
     };
     Ok(Rules {
-        policy: configurations.used().gate.clone(),
+        policy: configurations.policy(),
         baseline: of_machine(&figures, machine).cloned(),
         redefined: redefined.into_iter().collect(),
         remarks,
@@ -272,6 +282,14 @@ fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<
     if !unknown.is_empty() && repository.tree_of(&base)? == repository.tree_of(&head)? {
         let files = unknown.into_iter().take(3).collect();
         return Err(VersionsError::Unseen { files }.into());
+    }
+    let mut naming: Vec<String> =
+        [&base, &head].into_iter().flat_map(|commit| repository.naming_root(commit)).collect();
+    naming.dedup();
+    if let Some(file) = naming.first() {
+        terminal.warn(&format!(
+            "{file} names the working copy by its absolute path: what it leads to is the same for both versions"
+        ));
     }
     let recipe = BuildRecipe::of(used, &repository)?;
     let versions = Versions::build(repository, &base, &head, &recipe, &|text| terminal.hint(text))?;
@@ -314,8 +332,13 @@ pub(super) fn config_at(
         (None, Err(_)) => here.into_iter().map(Path::to_path_buf).collect(),
     };
     for path in candidates {
-        // Above the repository no commit has anything.
-        let Some(inside) = repository.relative(&path) else { break };
+        let Some(inside) = repository.relative(&path) else {
+            // Above the repository it is nobody's to change, and held before.
+            if path.is_file() {
+                return Ok(Some(Config::load(Some(&path))?));
+            }
+            continue;
+        };
         if let Some(text) = repository.file_at(commit, &inside)? {
             return Ok(Some(Config::parse(&path, &text)?));
         }

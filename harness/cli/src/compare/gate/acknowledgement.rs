@@ -1,7 +1,7 @@
 //! What somebody accepted.
 
 use perfharness_contract::BenchmarkId;
-use perfharness_verdict::judge::{Advisory, Evidence, Verdict};
+use perfharness_verdict::judge::{Advisory, Evidence, Reason, Verdict};
 
 use super::Terms;
 use crate::compare::policy::{Acknowledgement, direction};
@@ -15,7 +15,18 @@ pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec
         let is_redefined = |row: &&mut Row| row.judgement.verdict == Verdict::Redefined;
         for row in rows.iter_mut().filter(is_redefined).filter(|row| acknowledged.is_of(&row.benchmark)) {
             is_used = true;
-            note(row, acknowledged);
+            let covers = match row.judgement.reason {
+                // Or it would excuse each later version, too.
+                Reason::Redefined { to, .. } => {
+                    acknowledged.bound.is_some_and(|version| f64::from(to) <= version)
+                }
+                _ => true,
+            };
+            if covers {
+                note(row, acknowledged);
+            } else {
+                row.sentence.push_str("; beyond what was acknowledged: `bound` names the version");
+            }
         }
         for row in rows.iter_mut().filter(|row| row.judgement.verdict == Verdict::Regressed) {
             let Ok(id) = row.benchmark.parse::<BenchmarkId>() else { continue };

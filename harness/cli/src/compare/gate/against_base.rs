@@ -30,6 +30,12 @@ impl Judging<'_> {
         for Redefinition { subject, changes } in &base.redefined {
             rows.push(self.row(subject, None, against, Judgement::changed(changes.clone())));
         }
+        let is_itself = base.versions.as_ref().is_some_and(|v| v.base.commit == v.head.commit);
+        if base.identical && is_itself {
+            let why = "the code here is the base itself, so that there is no change to judge";
+            rows.push(self.row("every benchmark", None, against, Judgement::no_baseline(why)));
+            return rows;
+        }
         if base.identical {
             let built = base.versions.iter().map(|versions| versions.head.digest.0.clone());
             let digests = base.workers.iter().filter_map(|worker| worker.digest.clone());
@@ -112,6 +118,12 @@ impl Judging<'_> {
             let judgement = Judgement::skipped(format!("the worker does not report `{metric}` any more"));
             rows.push(self.row(&id, None, Against::Base, judgement));
         }
+        // Without one it may be given another input, which is then less work.
+        let input = |side: &BenchmarkRecord| side.check.as_ref().is_some_and(|check| check.input.is_some());
+        if input(before) && !input(head) {
+            let judgement = Judgement::skipped("its worker gives no digest of its input any more");
+            rows.push(self.row(&id, None, Against::Base, judgement));
+        }
         for definition in definitions {
             let metric = definition.id.as_str();
             let Some(old) = before.metrics.get(metric) else { continue };
@@ -121,6 +133,11 @@ impl Judging<'_> {
                 continue;
             };
             let is_time = definition.kind == MetricKind::Time;
+            if definition.work && old.value.value().is_some() && new.value.value().is_none() {
+                let why = format!("it does not report its work counter `{metric}` any more");
+                rows.push(self.row(&id, Some(definition), Against::Base, Judgement::failed(why)));
+                continue;
+            }
             let judgement = match (old.value.value(), new.value.value()) {
                 // Of what took no time on either side there is no ratio.
                 (Some(0.0), Some(0.0)) if is_time => None,

@@ -13,7 +13,9 @@ use super::*;
 use crate::baseline::accept::{Terms as AcceptTerms, accept};
 use crate::measure::{Outcome, WorkerCommand};
 use crate::plan::Redefinition;
-use crate::record::{BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord};
+use crate::record::{
+    BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord, VersionRecord, VersionsRecord,
+};
 
 const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
 
@@ -443,6 +445,12 @@ fn identical_programs_pass_without_being_measured() {
     assert!(report.rows[0].sentence.contains("byte for byte"));
     // What is accepted is not missed, because nothing was measured.
     assert_eq!(judged(&record).outcome, GateOutcome::Ok);
+    // A gate of the base against itself shows nothing of any change.
+    let digest = perfharness_contract::Digest::of(b"program");
+    let version = VersionRecord { commit: "c".into(), tree: "t".into(), digest };
+    let versions = VersionsRecord { base: version.clone(), head: version };
+    record.base.as_mut().unwrap().versions = Some(versions);
+    assert_eq!(paired(&record).outcome, GateOutcome::NothingCompared);
 }
 
 #[test]
@@ -532,12 +540,46 @@ fn another_definition_stays_open_until_it_is_acknowledged() {
     assert_eq!(paired(&record).outcome, GateOutcome::Redefined);
     record.base.as_mut().unwrap().identical = false;
     let policy: GatePolicy = toml::from_str(
-        "[[acknowledged]]\nbenchmark = \"w\"\nmetric = \"definition\"\nreason = \"agreed\"\nsince = \"2026-01-01\"",
+        "[[acknowledged]]\nbenchmark = \"w\"\nmetric = \"definition\"\nbound = 1\nreason = \"agreed\"\nsince = \"2026-01-01\"",
     )
     .unwrap();
     let report = judged_with(&record, None, &policy);
     assert_eq!(report.outcome, GateOutcome::Ok, "{report:#?}");
+    let mut later = record.clone();
+    later.workloads[0].version = 2;
+    later.benchmarks[2].definition = 2;
+    assert_eq!(judged_with(&later, None, &policy).outcome, GateOutcome::Redefined);
     assert!(row(&report, "other", "").sentence.contains("acknowledged: agreed"));
+}
+
+#[test]
+fn a_change_does_not_excuse_itself_by_new_metrics_or_less_work() {
+    // What computes on a GPU is judged more mildly on a software adapter, and so is the heap beside its driver.
+    let mut record = against_base(0.0);
+    let id = record.benchmarks[1].id.clone();
+    let busy = serde_json::from_value(metric("ns", "time", &[1.0; 8])).unwrap();
+    record.benchmarks[1].metrics.insert(GPU_BUSY.into(), busy);
+    let terms = Terms { baseline: None, policy: &GatePolicy::default(), command: "gate", one_run: false };
+    let by_id = BTreeMap::new();
+    assert!(!Judging { record: &record, terms: &terms, pooled: None, by_id }.uses_gpu(&id));
+
+    let mut record = against_base(0.0);
+    let absent = Reading::Absent { absent: "the worker did not report it".into() };
+    record.benchmarks[1].metrics.get_mut("steps").unwrap().value = absent;
+    let report = paired(&record);
+    assert_eq!(report.outcome, GateOutcome::Failed, "{report:#?}");
+    assert!(row(&report, "optimized", "steps").sentence.contains("work counter"));
+
+    let mut record = against_base(0.0);
+    let check = |input: Option<&str>| {
+        serde_json::from_value(json!({
+            "before": 1, "after": 1, "error": null, "tolerance": null, "nan_count": null, "input": input, "output": null
+        }))
+        .unwrap()
+    };
+    record.base.as_mut().unwrap().benchmarks[1].check = check(Some("abc"));
+    record.benchmarks[1].check = check(None);
+    assert_eq!(paired(&record).outcome, GateOutcome::Undecided);
 }
 
 #[test]
@@ -553,6 +595,8 @@ fn a_role_is_that_which_was_accepted() {
 
 #[rstest]
 #[case::one_launch_hides_nothing(&[2.0; 8], &[50.0, 50.0, 2.0, 50.0, 50.0, 50.0, 50.0, 50.0], GateOutcome::Regressed)]
+#[case::each_launch_by_a_little(&[1.0; 4], &[1.5, 2.0, 1.5, 2.0], GateOutcome::Regressed)]
+#[case::most_launches_by_one(&[1.0; 8], &[2.0, 1.0, 2.0, 2.0, 2.0, 1.0, 2.0, 2.0], GateOutcome::Regressed)]
 #[case::one_launch_is_open(&[2.0; 8], &[2.0, 2.0, 50.0, 2.0, 2.0, 2.0, 2.0, 2.0], GateOutcome::Undecided)]
 #[case::the_base_varied_too(&[2.0, 50.0, 2.0, 2.0], &[50.0, 2.0, 50.0, 50.0], GateOutcome::Undecided)]
 #[case::as_the_base_does(&[2.0, 3.0, 2.0, 3.0], &[3.0, 2.0, 2.0, 3.0], GateOutcome::Ok)]

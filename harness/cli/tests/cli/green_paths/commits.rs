@@ -96,31 +96,27 @@ rows! {
     };
 }
 
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The file is in no commit, so that the base is measured against itself; a warning is all that tells.
-        a_new_file_that_git_does_not_know: Row {
-            base: with_module,
-            arrange: |repo| repo.write("bench/amount.py", "FACTOR = 2\n"),
-            is_committed: false,
-            expect: &[2, 3, 4],
-            says: &["untracked"],
-            ..ROW
-        };
-        /// A tag comes before a branch of the same name, and this one stands for the change.
-        a_tag_with_the_name_of_the_base: Row {
-            arrange: |repo| { repo.plant(); repo.commit("the change"); repo.git(&["tag", "main"]); },
-            expect: &[2, 3],
-            ..OWN
-        };
-        /// Git is told to look away from the changed file.
-        a_changed_file_that_git_is_told_to_ignore: Row {
-            arrange: |repo| { repo.git(&["update-index", "--assume-unchanged", WORKER]); repo.plant(); },
-            is_committed: false,
-            expect: &[2, 3, 4],
-            ..OWN
-        };
-    }
+rows! {
+    /// The file is in no commit, so that the base is measured against itself; a warning is all that tells.
+    a_new_file_that_git_does_not_know: Row {
+        base: with_module,
+        arrange: |repo| repo.write("bench/amount.py", "FACTOR = 2\n"),
+        is_committed: false,
+        expect: &[2, 3, 4],
+        says: &["untracked"],
+        ..ROW
+    };
+    /// A tag comes before a branch of the same name, and this one stands for the change.
+    a_tag_with_the_name_of_the_base: Row {
+        arrange: |repo| { repo.plant(); repo.commit("the change"); repo.git(&["tag", "main"]); },
+        expect: &[2, 3],
+        ..OWN
+    };
+    /// Git is told to look away from the changed file.
+    a_changed_file_that_git_is_told_to_ignore: Row {
+        arrange: |repo| { repo.git(&["update-index", "--assume-unchanged", WORKER]); repo.plant(); },
+        is_committed: false,
+        expect: &[2, 3, 4],
+        ..OWN
+    };
 }

@@ -128,31 +128,27 @@ rows! {
     };
 }
 
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// Figures are judged by the definition of whoever is judged, though they were accepted with another one.
-        accepted_figures_and_a_direction_that_is_neutral: Row {
-            arrange: |repo| { repo.plant(); repo.code("\"kind\": \"exact\"}", "\"kind\": \"exact\", \"direction\": \"neutral\"}"); },
-            expect: &[3, 4],
-            ..STORED
-        };
-        /// The same.
-        accepted_figures_and_a_direction_that_is_turned_round: Row {
-            arrange: |repo| { repo.plant(); repo.code("\"kind\": \"exact\"}", "\"kind\": \"exact\", \"direction\": \"higher\"}"); },
-            expect: &[3, 4],
-            ..STORED
-        };
-        /// A benchmark that has figures is skipped.
-        accepted_figures_and_a_benchmark_that_is_skipped: Row {
-            arrange: |repo| {
-                repo.code("STEPS = 10_000", "STEPS = 13_000");
-                repo.code("BENCHMARKS = []", "BENCHMARKS = [{\"case\": \"n1\", \"variant\": \"work\", \"skip\": \"not today\"}]");
-            },
-            line: "gate gated/n1 --fail-on regressed,failed",
-            expect: &[4, 5],
-            ..STORED
-        };
-    }
+rows! {
+    /// Figures are judged by the definition of whoever is judged, though they were accepted with another one.
+    accepted_figures_and_a_direction_that_is_neutral: Row {
+        arrange: |repo| { repo.plant(); repo.code("\"kind\": \"exact\"}", "\"kind\": \"exact\", \"direction\": \"neutral\"}"); },
+        expect: &[3, 4],
+        ..STORED
+    };
+    /// The same.
+    accepted_figures_and_a_direction_that_is_turned_round: Row {
+        arrange: |repo| { repo.plant(); repo.code("\"kind\": \"exact\"}", "\"kind\": \"exact\", \"direction\": \"higher\"}"); },
+        expect: &[3, 4],
+        ..STORED
+    };
+    /// A benchmark that has figures is skipped.
+    accepted_figures_and_a_benchmark_that_is_skipped: Row {
+        arrange: |repo| {
+            repo.code("STEPS = 10_000", "STEPS = 13_000");
+            repo.code("BENCHMARKS = []", "BENCHMARKS = [{\"case\": \"n1\", \"variant\": \"work\", \"skip\": \"not today\"}]");
+        },
+        line: "gate gated/n1 --fail-on regressed,failed",
+        expect: &[4, 5],
+        ..STORED
+    };
 }

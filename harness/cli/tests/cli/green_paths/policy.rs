@@ -174,21 +174,17 @@ rows! {
     };
 }
 
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// A record of the gate is judged by the configuration that lies here, which is that of the change.
-        a_record_that_is_judged_again_by_the_policy_here: Row {
-            arrange: |repo| {
-                loosen(repo);
-                repo.commit("the change");
-                let first = Row { line: "gate --base main gated/n1/work", ..OWN };
-                repo.call(&first).done().code(3);
-            },
-            line: "gate {above}/out/run.json --json-report {above}/out/gate.json",
-            expect: &[2, 3, 4],
-            ..OWN
-        };
-    }
+rows! {
+    /// A record of the gate is judged by the configuration that lies here, which is that of the change.
+    a_record_that_is_judged_again_by_the_policy_here: Row {
+        arrange: |repo| {
+            loosen(repo);
+            repo.commit("the change");
+            let first = Row { line: "gate --base main gated/n1/work", ..OWN };
+            repo.call(&first).done().code(3);
+        },
+        line: "gate {above}/out/run.json --json-report {above}/out/gate.json",
+        expect: &[2, 3, 4],
+        ..OWN
+    };
 }

@@ -177,7 +177,6 @@ rows! {
             repo.configure("[[worker]]\ncommand = [\"python3\", \"{above}/other-name/bench/my_worker.py\"]\n");
         },
         systems: UNIX,
-        expect: &[2],
         ..ROW
     };
     a_relative_path_by_the_name_of_the_checkout: Row {
@@ -229,19 +228,15 @@ def factor(start):
     return 1
 ";
 
-mod awaited {
-    use super::*;
-
-    rows! {
-        /// The path of a setting starts in the folder of the configuration, which is that of the head for both.
-        a_data_file_that_a_setting_names: Row {
-            base: |repo| {
-                repo.setting("path");
-                repo.configure_also("[settings]\nfactor = \"factor.txt\"\n");
-                repo.write("factor.txt", "1");
-            },
-            arrange: |repo| repo.write("factor.txt", "2"),
-            ..ROW
-        };
-    }
+rows! {
+    /// The path of a setting starts in the folder of the configuration, which is that of the head for both.
+    a_data_file_that_a_setting_names: Row {
+        base: |repo| {
+            repo.setting("path");
+            repo.configure_also("[settings]\nfactor = \"factor.txt\"\n");
+            repo.write("factor.txt", "1");
+        },
+        arrange: |repo| repo.write("factor.txt", "2"),
+        ..ROW
+    };
 }

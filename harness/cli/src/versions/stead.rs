@@ -1,0 +1,159 @@
+//! What stands for a version in the stead of the working copy.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use perfharness_platform::env;
+
+use super::build::TARGET;
+
+/// Lists of folders that interpreters and loaders take code from: what they name of the working copy is never shared.
+const SEARCH_PATHS: [&str; 9] = [
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "DYLD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "NODE_PATH",
+    "RUBYLIB",
+    "PERL5LIB",
+    "CLASSPATH",
+];
+/// Folders of the user and of tools, which may lie in the working copy and are of no version.
+const SHARED: [&str; 9] = [
+    "HOME",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+    "OLDPWD",
+    "PERFHARNESS_CACHE",
+];
+/// Characters that end a path within a text.
+const DELIMITERS: &str = " \t\n:;,\"'`=()<>|&$";
+
+/// The working copy, and what a version has in its place.
+pub(super) struct Stead<'a> {
+    /// The working copy, without links.
+    pub(super) root: &'a Path,
+    /// The version's tree.
+    pub(super) tree: PathBuf,
+    /// What its build makes.
+    pub(super) target: PathBuf,
+}
+
+impl Stead<'_> {
+    /// The text with this version's folders in the place of the build's and the working copy's, by whatever name that goes.
+    pub(super) fn text(&self, text: &str) -> String {
+        let text = text.replace(TARGET, &self.target.to_string_lossy());
+        let mut replaced = String::new();
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let length = rest.find(|c| DELIMITERS.contains(c)).unwrap_or(rest.len());
+            let (part, behind) = rest.split_at(length);
+            let own = Path::new(part).is_absolute().then(|| self.path(Path::new(part))).flatten();
+            replaced.push_str(own.as_ref().map_or(part, |own| own.to_str().unwrap_or(part)));
+            let delimiter = behind.chars().next().map_or(0, char::len_utf8);
+            replaced.push_str(&behind[..delimiter]);
+            rest = &behind[delimiter..];
+        }
+        // Its name may have one of the delimiters in it.
+        replace_folder(&replaced, &self.root.to_string_lossy(), &self.tree.to_string_lossy())
+    }
+
+    /// A file of the working copy, as this version has it; `None` for what is not one.
+    fn path(&self, path: &Path) -> Option<PathBuf> {
+        let (there, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+        let inside = real.strip_prefix(self.root).ok()?;
+        Some(self.tree.join(inside).join(path.strip_prefix(there).ok()?).components().collect())
+    }
+
+    /// Variables of the environment that name the working copy, with what this version has in their place.
+    pub(super) fn environment(&self, folder: &Path) -> BTreeMap<String, String> {
+        let mut own = BTreeMap::from([("PWD".to_owned(), folder.to_string_lossy().into_owned())]);
+        for (name, value) in env::all() {
+            if SHARED.contains(&name.as_str()) || name.starts_with("GIT_") || own.contains_key(&name) {
+                continue;
+            }
+            let text = if name == "PATH" { self.folders(&value) } else { self.text(&value) };
+            // What git does not know, such as an environment of Python's, is in no version and can only be shared; but
+            // not where code is taken from.
+            let is_there = || !Path::new(&value).is_absolute() || Path::new(&text).exists();
+            if text != value && (SEARCH_PATHS.contains(&name.as_str()) || is_there()) {
+                own.insert(name, text);
+            }
+        }
+        own
+    }
+
+    /// A list of folders, those of the working copy replaced by this version's where it has them.
+    fn folders(&self, list: &str) -> String {
+        let own = |folder: PathBuf| self.path(&folder).filter(|own| own.is_dir()).unwrap_or(folder);
+        let joined = std::env::join_paths(std::env::split_paths(list).map(own));
+        joined.map_or_else(|_| list.to_owned(), |joined| joined.to_string_lossy().into_owned())
+    }
+}
+
+/// The text with another folder in the place of one, where that is not a part of a longer name.
+fn replace_folder(text: &str, from: &str, to: &str) -> String {
+    let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '~');
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let behind = &rest[at + from.len()..];
+        replaced.push_str(&rest[..at]);
+        replaced.push_str(if behind.starts_with(goes_on) { from } else { to });
+        rest = behind;
+    }
+    replaced + rest
+}
+
+/// A path without `.` and `..`, links taken for folders.
+pub(super) fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_replaced_and_one_whose_name_only_begins_so_is_not() {
+        let own = |text: &str| replace_folder(text, "/home/me/repo", "/cache/base/tree");
+        assert_eq!(own("/home/me/repo/src:/home/me/repo"), "/cache/base/tree/src:/cache/base/tree");
+        assert_eq!(own("sh -c 'cd /home/me/repo && x'"), "sh -c 'cd /cache/base/tree && x'");
+        assert_eq!(own("/home/me/repo-2/src"), "/home/me/repo-2/src");
+        assert_eq!(own("src"), "src");
+    }
+
+    #[test]
+    fn the_working_copy_is_known_by_its_other_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let root = top.join("repo");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let stead = Stead { root: &root, tree: "/own/tree".into(), target: "/own/run".into() };
+        let text = |text: String| stead.text(&text);
+        assert_eq!(text("{target}/x".into()), "/own/run/x");
+        let top = top.display();
+        for name in
+            [format!("{top}//repo/src"), format!("{top}/./repo/src"), format!("{top}/repo/../repo/src")]
+        {
+            let own = text(format!("sh -c 'a={name}:/usr/bin; b'"));
+            assert_eq!(own, "sh -c 'a=/own/tree/src:/usr/bin; b'", "{name}");
+        }
+        assert_eq!(text(format!("{top}/./repo/not/yet")), "/own/tree/not/yet");
+        let other = format!("{top}/other {top}");
+        assert_eq!(text(other.clone()), other);
+    }
+}
