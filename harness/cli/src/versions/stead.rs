@@ -77,7 +77,11 @@ impl Stead<'_> {
             if SHARED.contains(&name.as_str()) || name.starts_with("GIT_") || own.contains_key(&name) {
                 continue;
             }
-            let text = if name == "PATH" { self.folders(&value) } else { self.text(&value) };
+            if name == "PATH" {
+                own.insert(name, self.folders(&value));
+                continue;
+            }
+            let text = self.text(&value);
             // What git does not know, such as an environment of Python's, is in no version and can only be shared; but
             // not where code is taken from.
             let is_there = || !Path::new(&value).is_absolute() || Path::new(&text).exists();

@@ -92,6 +92,7 @@ rows! {
     a_link_to_the_folder_of_the_base: Row {
         base: |repo| repo.configure(GATED),
         arrange: |repo| {
+            repo.remove(WORKER);
             repo.remove_folder("bench");
             repo.link("../../base/tree/bench", "bench");
         },
