@@ -16,7 +16,7 @@ use crate::baseline;
 use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::config::Config;
 use crate::history::{Summary, parse_gate};
-use crate::measure::RunState;
+use crate::measure::{RunState, has_answer};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 use crate::record::{RunRecord, file, journal, samples};
@@ -130,7 +130,7 @@ pub fn frames(content: &[u8]) -> bool {
     let answered = serve_on(Vec::new(), content, std::io::sink());
     let mut any = false;
     for line in content.split(|byte| *byte == b'\n') {
-        any |= serde_json::from_slice::<RequestFrame>(line).is_ok();
+        any |= serde_json::from_slice::<RequestFrame>(line).is_ok() || has_answer(line);
         let Ok(ResponseFrame { ok: Some(value), .. }) = serde_json::from_slice(line) else { continue };
         any |= [
             is::<HelloReply>(&value),

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use perfharness_contract::protocol::{FRAME_START, Mode, Request, SampleRequest, WireError};
+use perfharness_contract::protocol::{Description, FRAME_START, Mode, Request, SampleRequest, WireError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -127,6 +127,17 @@ pub(super) fn start_in(line: &[u8]) -> Option<usize> {
         from += brace + 1;
     }
     None
+}
+
+/// Whether a line of a worker's stdout has an answer to `describe`, as the harness reads it.
+pub fn has_answer(line: &[u8]) -> bool {
+    let frame = start_in(line).and_then(|start| String::from_utf8(line[start..].to_vec()).ok());
+    let frame = frame.and_then(|frame| Bounds::of(&Request::Describe).checked(frame).ok());
+    let content = |frame: String| {
+        let content = serde_json::from_str::<Answer<'_>>(&frame).ok()?.content_in(&frame)?;
+        serde_json::from_str::<Description>(frame.get(content)?).ok()
+    };
+    frame.and_then(content).is_some()
 }
 
 /// An answer whose content is not read yet.

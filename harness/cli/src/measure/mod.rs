@@ -39,6 +39,7 @@ pub use engine::{Ended, run_plan};
 pub use event::{CheckStage, Event, LaunchTiming, SampleEvent};
 pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
 pub use following::{Followed, follow_side};
+pub use frame::has_answer;
 pub use launch::Interrupted;
 pub use outcome::Outcome;
 pub use pairing::Pairing;
