@@ -157,7 +157,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What another configuration says otherwise about what is measured, and how, each in words; its policy apart. `inside`
+    /// The differences of another configuration in the objects and the ways of measuring, in words; its policy apart. `inside`
     /// tells where a folder lies in the repository.
     pub fn differences(&self, other: &Self, inside: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
         let (gate, theirs) = (&self.gate, &other.gate);

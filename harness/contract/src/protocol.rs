@@ -377,7 +377,7 @@ pub struct TraceSpan {
     pub track: String,
     /// What it is called.
     pub name: String,
-    /// What it stands for.
+    /// The commits' names.
     #[serde(default)]
     pub kind: TraceKind,
     /// Its start.

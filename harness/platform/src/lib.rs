@@ -480,7 +480,7 @@ pub fn library_path_variable() -> &'static str {
     }
 }
 
-/// Whether a file is a shared library, by its name: `libx.so`, `libx.so.1`, `libx.dylib`, `x.dll`.
+/// Tells a shared library by its name: `libx.so`, `libx.so.1`, `libx.dylib`, `x.dll`.
 pub fn is_shared_library(name: &str) -> bool {
     let mut parts = name.split('.').skip(1);
     parts.any(|part| ["so", "dylib", "dll"].iter().any(|kind| part.eq_ignore_ascii_case(kind)))

@@ -158,7 +158,7 @@ impl Figures {
         self.range.or_else(|| (!self.values.is_empty()).then_some(own))
     }
 
-    /// Whether a metric is still metered and judged in the same way.
+    /// Tells if a metric is still metered and judged in the same way.
     pub fn is_of(&self, metric: &MetricDef) -> bool {
         self.version == metric.version
             && self.unit == metric.unit

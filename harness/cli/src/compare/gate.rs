@@ -257,14 +257,14 @@ impl Judging<'_> {
     }
 }
 
-/// What the launches of one side had of a figure.
+/// The values of a figure in the launches of one side.
 #[derive(Clone, Copy)]
 struct Spread {
     /// Least and largest value.
     range: [f64; 2],
     /// The middle of the launches.
     middle: f64,
-    /// Whether it varied where it should not.
+    /// True if it varied where it should not.
     varied: bool,
 }
 

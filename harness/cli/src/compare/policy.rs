@@ -43,7 +43,7 @@ pub struct GatePolicy {
     pub build: Option<Vec<String>>,
     /// Command that starts the worker that was built.
     pub worker: Option<Vec<String>>,
-    /// Whether workers read files of the sources when they run; they do, by default. Where they do not, builds that are
+    /// True, the default, if workers read files of the sources when they run. Where they do not, builds that are
     /// the same to the byte need no measuring.
     pub reads_sources: Option<bool>,
 }
@@ -152,7 +152,7 @@ impl GatePolicy {
             .filter(move |rule| rule.metric.as_ref().is_none_or(|named| named == metric))
     }
 
-    /// What is judged by, without the commands that make what is judged.
+    /// The policy without the commands that make the sides.
     #[must_use]
     pub fn without_commands(&self) -> Self {
         Self { build: None, worker: None, reads_sources: None, ..self.clone() }
@@ -203,7 +203,7 @@ fn limit(value: f64) -> Limit {
     Limit::new(value).unwrap_or(Limit::ZERO)
 }
 
-/// What an acknowledgement names in the place of a metric where it is about the way something is measured and judged.
+/// The name, in the place of a metric, of the way in which something is measured and judged.
 const DEFINITION: &str = "definition";
 
 impl Acknowledgement {
@@ -219,7 +219,7 @@ impl Acknowledgement {
         })
     }
 
-    /// Whether it is about the definition of something: a benchmark, a workload, or the configuration file.
+    /// Tells if it is about the definition of something: a benchmark, a workload, or the configuration file.
     pub fn is_of(&self, subject: &str) -> bool {
         let is_it = match subject.parse() {
             Ok(id) => self.benchmark.0.matches_id(&id),

@@ -129,7 +129,7 @@ pub(super) fn start_in(line: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether a line of a worker's stdout has an answer to `describe`, as the harness reads it.
+/// Tells if a line of a worker's stdout has an answer to `describe`, as the harness reads it.
 pub fn has_answer(line: &[u8]) -> bool {
     let frame = start_in(line).and_then(|start| String::from_utf8(line[start..].to_vec()).ok());
     let frame = frame.and_then(|frame| Bounds::of(&Request::Describe).checked(frame).ok());

@@ -1,4 +1,4 @@
-//! What a change does to how it is measured and judged: the base's definitions hold, and each difference is told.
+//! Definitions of a change against those of its base: the base's hold, and each difference is told.
 
 use perfharness_contract::{BenchmarkDef, CaseDef, MetricDef, SettingDef, VariantDef, WorkloadDef};
 use schemars::JsonSchema;

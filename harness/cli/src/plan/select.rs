@@ -81,7 +81,7 @@ impl Pattern {
         self.parts.iter().zip(parts).all(|(glob, name)| glob.is_match(name.as_str()))
     }
 
-    /// Whether it matches the name of a workload.
+    /// Tells if it matches the name of a workload.
     pub fn matches_workload(&self, name: &str) -> bool {
         self.parts[0].is_match(name)
     }

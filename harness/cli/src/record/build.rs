@@ -50,9 +50,9 @@ pub struct BaseFacts {
     pub identical: bool,
     /// What it has of what was asked for.
     pub selected: Vec<SelectedRecord>,
-    /// What both were built from and into, where they were built.
+    /// Sources and builds of both, where they were built.
     pub versions: Option<VersionsRecord>,
-    /// What the code that is measured defines in another way.
+    /// Differences in the definitions of the code that is measured.
     pub redefined: Vec<Redefinition>,
 }
 

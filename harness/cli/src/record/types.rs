@@ -75,13 +75,13 @@ pub struct BaseRecord {
     pub source: SourceState,
     /// Its workers, with their digests.
     pub workers: Vec<WorkerRecord>,
-    /// Whether everything that its workers load is byte for byte that of the code that was measured, so that nothing had
+    /// True if everything that its workers load is byte for byte that of the code that was measured, so that nothing had
     /// to be measured.
     pub identical: bool,
-    /// What both were built from and into, where they were built.
+    /// Sources and builds of both, where they were built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<VersionsRecord>,
-    /// What the measured code defines in another way than this.
+    /// Differences in the definitions of the measured code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redefined: Vec<Redefinition>,
     /// What it has of what was asked for.
@@ -95,7 +95,7 @@ pub struct BaseRecord {
 /// Two versions of the code that were built to be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionsRecord {
-    /// What the change is held against.
+    /// The reference.
     pub base: VersionRecord,
     /// The code that was measured.
     pub head: VersionRecord,

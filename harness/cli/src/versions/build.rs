@@ -22,7 +22,7 @@ pub(super) const TARGET: &str = "{target}";
 /// Lines of a failed build that are shown.
 const KEPT_LINES: usize = 40;
 
-/// How both versions are built and started. Both by the same: what a version says of itself is not asked.
+/// The commands that build and start both versions, whatever a version says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildRecipe {
     /// The build command; nothing is built where it is empty.
@@ -31,7 +31,7 @@ pub struct BuildRecipe {
     pub(super) workers: Vec<WorkerConfig>,
     /// The folder of the configuration, seen from the top folder. Commands are started in it, in the tree of each version.
     pub(super) inside: PathBuf,
-    /// Whether workers read files of the sources.
+    /// True if workers read files of the sources.
     pub(super) reads_sources: bool,
 }
 
@@ -96,7 +96,7 @@ impl BuildRecipe {
 /// Waits for a command that ends with this process, however that ends: what it left running would go on to build in the
 /// place of the next gate. Tells its end, and what it printed.
 fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
-    /// How often it is looked at.
+    /// The pause between two looks at it.
     const POLL: Duration = Duration::from_millis(5);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn_bound(command)?;
@@ -124,7 +124,7 @@ fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
 /// Both versions, built. Their source trees are removed with it.
 #[derive(Debug)]
 pub struct Versions {
-    /// What a change is measured against.
+    /// The reference of the change.
     pub base: Version,
     /// The code here.
     pub head: Version,
@@ -159,7 +159,7 @@ impl Versions {
         Ok(versions)
     }
 
-    /// Whether everything that the workers of both load is known to be the same: the files of both commits are, and what
+    /// Tells if everything that the workers of both load is known to be the same: the files of both commits are, and what
     /// was built of them, or at least what was built, where workers read nothing else.
     pub fn are_identical(&self, recipe: &BuildRecipe) -> bool {
         let is_built = |worker: &WorkerConfig| worker.command.first().is_some_and(|w| w.starts_with(TARGET));

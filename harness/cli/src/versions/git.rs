@@ -103,7 +103,7 @@ impl Repository {
         if stashed.is_empty() { self.git(&["rev-parse", "HEAD"]) } else { Ok(stashed) }
     }
 
-    /// What git lists with `-z`: names as they are, which it would quote otherwise.
+    /// A list that git gives with `-z`: names as they are, which it would quote otherwise.
     fn paths(&self, arguments: &[&str]) -> Vec<String> {
         let listed = self.git(arguments).unwrap_or_default();
         listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()

@@ -48,7 +48,7 @@ pub enum VersionsError {
     Ambiguous {
         /// The name.
         reference: String,
-        /// What it stands for.
+        /// The commits' names.
         names: String,
     },
     /// Git sees no change, and there are files that it does not see.

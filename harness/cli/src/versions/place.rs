@@ -9,7 +9,7 @@ use perfharness_platform::cache_folder;
 
 use super::{Repository, VersionsError};
 
-/// What Cargo keeps for itself, and checks before it uses it again: in the folder of a profile, and above it.
+/// Files and folders that Cargo keeps for itself, and checks before it uses them again: in the folder of a profile, and above it.
 const KEPT_BY_CARGO: [&str; 7] =
     [".fingerprint", "build", "deps", "incremental", ".cargo-lock", ".rustc_info.json", "CACHEDIR.TAG"];
 /// Files beside a program that only a compiler reads.
@@ -68,18 +68,18 @@ impl Place {
         self.folder.join("tree")
     }
 
-    /// What is built, while it is.
+    /// The target folder of a build that is going on.
     pub(super) fn target(&self) -> PathBuf {
         self.folder.join("target")
     }
 
-    /// What one version keeps. The names are equally long, because the length of a path can move a process's stack.
+    /// The folder of one version. The names are equally long, because the length of a path can move a process's stack.
     pub(super) fn side(&self, side: &str) -> SidePlace {
         SidePlace { folder: self.folder.join(side) }
     }
 }
 
-/// What one version keeps for itself.
+/// The folder of one version.
 #[derive(Clone, Debug)]
 pub(super) struct SidePlace {
     folder: PathBuf,
@@ -95,7 +95,7 @@ impl SidePlace {
         self.folder.join("tree")
     }
 
-    /// What its last build left, without what the build tool keeps for itself. Workers run from here.
+    /// The products of its last build, without what the build tool keeps for itself. Workers run from here.
     pub(super) fn run(&self) -> PathBuf {
         self.folder.join("run")
     }
@@ -105,7 +105,7 @@ impl SidePlace {
         self.folder.join("none")
     }
 
-    /// What its build tool keeps for the next gate.
+    /// Files that its build tool keeps for the next gate.
     fn cache(&self) -> PathBuf {
         self.folder.join("cache")
     }
@@ -160,7 +160,7 @@ fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether Cargo built something in a folder, or in one below.
+/// Tells if Cargo built something in a folder, or in one below.
 fn has_profile(folder: &Path, depth: usize) -> bool {
     if folder.join(".fingerprint").is_dir() {
         return true;
@@ -180,7 +180,7 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a path, which need not be there yet, leads into a folder.
+/// Tells if a path, which need not be there yet, leads into a folder.
 fn is_within(path: &Path, folder: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let real = absolute.ancestors().find_map(|above| above.canonicalize().ok());
@@ -188,7 +188,7 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     real.is_none_or(|real| real.starts_with(folder))
 }
 
-/// What counts of a folder.
+/// The part of a folder that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Everything.

@@ -21,7 +21,7 @@ pub struct Version {
     pub commit: String,
     /// Identifies the files of the commit.
     pub tree: String,
-    /// What starts its workers.
+    /// The commands that start its workers.
     pub workers: Vec<WorkerCommand>,
     /// Digest of everything that its workers have of their own: what the build made, and the sources where they read some.
     pub digest: Digest,
@@ -145,7 +145,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// What the build made, or an error where it did not make it.
+    /// A product of the build, or an error where it did not make it.
     fn built(&self, inside: &str) -> Result<PathBuf, VersionsError> {
         let path = self.stead.target.join(inside);
         let with_suffix = PathBuf::from(format!("{}{}", path.display(), std::env::consts::EXE_SUFFIX));
@@ -153,7 +153,7 @@ impl Surroundings<'_> {
         found.ok_or(VersionsError::NoProgram { side: self.name, path: Path::new(TARGET).join(inside) })
     }
 
-    /// What is another in the environment of this version's workers.
+    /// Variables that differ in the environment of this version's workers.
     fn environment(&self) -> BTreeMap<String, String> {
         let mut found = self.stead.environment(&self.folder);
         // What a program was linked to at the path that it was built at lies here now.

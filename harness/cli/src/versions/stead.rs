@@ -1,4 +1,4 @@
-//! What stands for a version in the stead of the working copy.
+//! Folders of a version in the stead of those of the working copy.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) struct Stead<'a> {
     pub(super) root: &'a Path,
     /// The version's tree.
     pub(super) tree: PathBuf,
-    /// What its build makes.
+    /// The products of its build.
     pub(super) target: PathBuf,
 }
 

@@ -104,7 +104,7 @@ pub enum Reason {
     },
     /// The change measures or judges it in another way, so that it decides itself what is found.
     Changed {
-        /// What differs, each in words.
+        /// The differences, in words.
         what: Vec<String>,
     },
     /// Everything that is loaded is byte for byte that of the baseline, so that nothing can differ.

@@ -27,9 +27,9 @@ struct Sides {
     base: Vec<WorkerCommand>,
     head: Vec<WorkerCommand>,
     source: SourceState,
-    /// What was built, which lasts until it was measured.
+    /// The builds, which last until they were measured.
     versions: Option<Versions>,
-    /// Whether all that both load is known to be the same.
+    /// True if all that both load is known to be the same.
     identical: bool,
 }
 
@@ -37,7 +37,7 @@ struct Sides {
 struct Rules {
     policy: GatePolicy,
     baseline: Option<Baseline>,
-    /// What the change says otherwise, and has a row for.
+    /// The differences of the change that have a row.
     redefined: Vec<Redefinition>,
     remarks: Vec<String>,
 }
@@ -182,7 +182,7 @@ fn from_worker(opts: &GateOpts, request: &RunRequest) -> Result<Sides, CommandEr
     })
 }
 
-/// What is built, and where.
+/// The commits that are built, and their repository.
 struct Commits {
     repository: Repository,
     base: String,
@@ -213,7 +213,7 @@ impl Configurations<'_> {
         self.base.as_ref().filter(|_| !self.trust_head).unwrap_or(self.here)
     }
 
-    /// What is judged by. That of the change counts only where somebody says so.
+    /// The policy. That of the change counts only where somebody says so.
     fn policy(&self) -> GatePolicy {
         match (&self.base, self.trust_head) {
             (None, false) => GatePolicy { effort: self.here.gate.effort, ..GatePolicy::default() },
@@ -221,7 +221,7 @@ impl Configurations<'_> {
         }
     }
 
-    /// What there is to say of the change's.
+    /// Remarks on the change's, and its differences.
     fn told(&self, repository: &Repository) -> (Vec<String>, Option<Redefinition>) {
         let path = self.path.display();
         if self.trust_head {

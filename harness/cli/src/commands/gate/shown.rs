@@ -104,7 +104,7 @@ pub(in crate::commands) fn finish(
     Ok(exit_code(&judgements, &opts.fail_on))
 }
 
-/// What the user does not want to fail for ends well. Nothing compared is never good, nor is a change of how something is
+/// Leaves out what the user does not want to fail for. Nothing compared is never good, nor is a change of how something is
 /// measured, which could hide all the rest.
 fn exit_code(judgements: &[&Judgement], fail_on: &[FailOn]) -> u8 {
     let counts = |outcome: &GateOutcome| match outcome {

@@ -94,14 +94,14 @@ impl Judging<'_> {
         rows
     }
 
-    /// Whether the change itself skips what the base measures: neither was it cut off, nor does the base skip it, too.
+    /// Tells if the change itself skips what the base measures: neither was it cut off, nor does the base skip it, too.
     fn is_left_out(&self, base: &BaseRecord, id: &str) -> bool {
         let head = self.benchmark(id).is_some_and(|head| head.outcome.kind == OutcomeKind::Skipped);
         let before = base.benchmarks.iter().find(|before| before.id.to_string() == id);
         head && before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
     }
 
-    /// Whether the base has a benchmark by the same definition.
+    /// Tells if the base has a benchmark by the same definition.
     pub(super) fn is_as_in_base(&self, id: &BenchmarkId, definition: u32) -> bool {
         let selected = self.record.base.iter().flat_map(|base| &base.selected);
         selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
