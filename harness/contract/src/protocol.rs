@@ -377,7 +377,7 @@ pub struct TraceSpan {
     pub track: String,
     /// What it is called.
     pub name: String,
-    /// The commits' names.
+    /// What it stands for.
     #[serde(default)]
     pub kind: TraceKind,
     /// Its start.
