@@ -150,7 +150,7 @@ fn is<T: DeserializeOwned>(value: &serde_json::Value) -> bool {
     T::deserialize(value).is_ok()
 }
 
-/// What a gate found, in every form that it is shown in.
+/// Findings of a gate, in every form that they are shown in.
 pub fn gate(content: &[u8]) -> bool {
     let Some(Ok(report)) = text(content).map(parse_gate) else { return false };
     for format in [GateFormat::Text, GateFormat::Markdown, GateFormat::Github, GateFormat::Junit] {

@@ -94,7 +94,7 @@ impl Asked {
         Ok(select(&self.catalog, &self.patterns, self.request.effort)?)
     }
 
-    /// What other workers have, and what the patterns select of it: maybe nothing, which is no mistake of the user's, and
+    /// The workloads of other workers, and the patterns' selection of them: maybe nothing, which is no mistake of the user's, and
     /// maybe because none of the workers works, which is for the gate to tell.
     ///
     /// # Errors

@@ -183,13 +183,13 @@ fn judge_record(
     // Judged again, it is judged as it was: by what its base says, where that is in this repository.
     let repository = Repository::find().ok().filter(|_| !opts.trust_head);
     let known = repository.as_ref().zip(commit).filter(|(repo, commit)| repo.tree_of(commit).is_ok());
-    let (before, figures) = match known {
+    let (policy, figures) = match known {
         Some((repository, commit)) => {
-            let here = Config::find(config_path);
-            let before = against_base::config_at(repository, commit, config_path, here.as_deref())?;
-            (before, Some(baselines_at(repository, commit, &opts.folder.baselines)?))
+            let before = against_base::config_at(repository, commit, config_path)?;
+            let figures = baselines_at(repository, commit, &opts.folder.baselines)?;
+            (against_base::policy_of(before.as_ref(), config), Some(figures))
         }
-        None => (None, None),
+        None => (config.gate.clone(), None),
     };
     // What was measured against a base needs no accepted figures.
     let baseline = match base {
@@ -205,8 +205,7 @@ fn judge_record(
         Some(SourceState::Absent { .. }) => "perfharness gate --base-worker COMMAND".into(),
         None => "perfharness gate".into(),
     };
-    let policy = &before.as_ref().unwrap_or(config).gate;
-    let terms = Terms { baseline: baseline.as_ref(), policy, command: &command, one_run: false };
+    let terms = Terms { baseline: baseline.as_ref(), policy: &policy, command: &command, one_run: false };
     finish(&judge(&record, &terms), &opts.show, None, terminal)
 }
 

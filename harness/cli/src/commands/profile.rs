@@ -115,7 +115,7 @@ impl Base {
         let repository = Repository::find()?;
         let base_commit = repository.merge_base(reference)?;
         let head_commit = repository.tracked_state()?;
-        warn_of_unknown(&repository, terminal);
+        warn_of_unknown(&repository, terminal)?;
         let recipe = BuildRecipe::of(config, &repository)?;
         let versions =
             Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;

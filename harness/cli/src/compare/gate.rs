@@ -237,6 +237,17 @@ impl Judging<'_> {
         of_heap && self.uses_gpu(id)
     }
 
+    /// Judges a figure without noise. One that a driver has a share in has some.
+    fn exact(&self, id: &BenchmarkId, metric: &MetricDef, before: Spread, now: Spread) -> Option<Judgement> {
+        let policy = self.terms.policy.exact(&self.subject(id, metric));
+        if !self.is_drivers_too(id, metric) {
+            return judge_varied(metric, before, now, policy);
+        }
+        let (before, value) = nearest(before.range, now.range);
+        let before = ExactFigure { value: before, varied: true };
+        judge_exact(before, ExactFigure { value, varied: now.varied }, policy, direction(metric.direction))
+    }
+
     fn subject<'s>(&self, id: &'s BenchmarkId, metric: &'s MetricDef) -> Subject<'s> {
         let is_software = self.uses_gpu(id) && self.record.machine.no_gpu_times().is_some();
         Subject { id, metric: metric.id.as_str(), unit: &metric.unit, is_software }

@@ -38,7 +38,7 @@ pub(super) struct Alone<'a> {
     /// Time of an iteration, as far as the warm-up has found it.
     iteration_ns: f64,
     clock: WorkerClock,
-    /// How long the machine had been suspended when it was opened: some clocks go on meanwhile.
+    /// Time in ns that the machine had been suspended when it was opened: some clocks go on meanwhile.
     suspended_ns: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub(super) const LONGEST_LINE: usize = 16 << 20;
 /// An error's message is for a reader.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// How much an answer may be.
+/// Limits of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     bytes: usize,
@@ -45,7 +45,7 @@ impl Bounds {
     /// Insists on them, and takes out of the texts what a terminal would obey.
     ///
     /// # Errors
-    /// What is too much, in words that go on from "its answer".
+    /// The excess, in words that go on from "its answer".
     pub(super) fn checked(self, frame: String) -> Result<String, String> {
         let too_long = || Err(format!("is longer than {} KiB", self.bytes >> 10));
         if frame.len() > self.bytes {
@@ -63,7 +63,7 @@ impl Bounds {
     }
 }
 
-/// How many values a JSON text has at most, and whether it surely has no text that has to be made plain.
+/// An upper bound of a JSON text's values, and true if it surely has no text that has to be made plain.
 fn survey(json: &str) -> (usize, bool) {
     let (mut values, mut in_string, mut escaped, mut is_plain) = (1, false, false, true);
     for byte in json.bytes() {

@@ -42,9 +42,9 @@ const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
 const HOLD_SHARE: f64 = 0.4;
 /// Notes of a side that are kept: a worker must not fill the record.
 const MOST_NOTES: usize = 20;
-/// What readings and findings of one worker may come to in memory, for the same reason.
+/// Memory that readings and findings of one worker may come to, for the same reason.
 const MOST_KEPT_BYTES: usize = 1 << 20;
-/// What a reading takes beside its name.
+/// Memory of a reading beside its name.
 const READING_BYTES: usize = 100;
 
 /// One side that is alive.
@@ -53,11 +53,11 @@ struct Live {
     session: Box<dyn Session>,
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
-    /// How long the machine had been suspended when it was opened: some clocks go on meanwhile.
+    /// Time in ns that the machine had been suspended when it was opened: some clocks go on meanwhile.
     suspended_ns: Option<u64>,
     /// Its timed samples against the harness's clock.
     account: Account,
-    /// What its answers have put into the state so far, in bytes.
+    /// Bytes that its answers have put into the state so far.
     kept_bytes: usize,
     /// Placements that are held, the current one last.
     handles: Vec<u64>,

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perfharness_platform::{has_ended, kill_tree, spawn_bound};
@@ -100,25 +100,22 @@ fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
     const POLL: Duration = Duration::from_millis(5);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn_bound(command)?;
-    let outputs: [Option<Box<dyn Read + Send>>; 2] = [
-        child.stdout.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
-        child.stderr.take().map(|out| Box::new(out) as Box<dyn Read + Send>),
-    ];
-    let read = |mut output: Box<dyn Read + Send>| {
-        thread::spawn(move || {
-            let mut text = Vec::new();
-            // What cannot be read is not shown.
-            let _ = output.read_to_end(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        })
-    };
-    let readers: Vec<_> = outputs.into_iter().flatten().map(read).collect();
+    let readers = [child.stdout.take().map(in_the_background), child.stderr.take().map(in_the_background)];
     while !has_ended(&mut child)? {
         thread::sleep(POLL);
     }
     kill_tree(&mut child)?;
-    let text = readers.into_iter().filter_map(|reader| reader.join().ok()).collect();
+    let text = readers.into_iter().flatten().filter_map(|reader| reader.join().ok()).collect();
     Ok((child.wait()?, text))
+}
+
+/// Reads an output to its end, so that whoever writes it never waits. What cannot be read is not shown.
+fn in_the_background(mut output: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = output.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
 }
 
 /// Both versions, built. Their source trees are removed with it.
@@ -212,16 +209,14 @@ impl Workshop {
         let sources = self.repository.tree_of(commit)?;
         Version::new(side, commit, sources, recipe.reads_sources, workers, &own)
     }
-}
 
-impl Workshop {
     /// Insists on links that lead neither to the working copy nor to the other version.
     fn check_links(&self, commit: &str, tree: &Path) -> Result<(), VersionsError> {
         let is_elsewhere = |path: &Path| {
             path.starts_with(self.repository.root())
                 || path.starts_with(self.place.folder()) && !path.starts_with(tree)
         };
-        for link in self.repository.links_of(commit) {
+        for link in self.repository.links_of(commit)? {
             let path = tree.join(&link);
             let Ok(target) = std::fs::read_link(&path) else { continue };
             let named = without_dots(&path.parent().unwrap_or(tree).join(target));

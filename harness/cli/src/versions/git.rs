@@ -65,26 +65,29 @@ impl Repository {
 
     /// Files that a change may have, and a build from a commit has not: those that git does not know and is not told to
     /// ignore, and those that it was told to look away from and that differ.
-    pub fn unknown(&self) -> Vec<String> {
-        let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"]);
+    ///
+    /// # Errors
+    /// When git cannot tell.
+    pub fn unknown(&self) -> Result<Vec<String>, VersionsError> {
+        let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
         // What was changed within submodules, which a commit only names.
         let changed = |ignore| {
             self.paths(&["diff", "-z", "--name-only", &format!("--ignore-submodules={ignore}"), "HEAD"])
         };
-        let known = changed("dirty");
-        unknown.extend(changed("none").into_iter().filter(|path| !known.contains(path)));
-        for line in self.paths(&["ls-files", "-z", "-v", "--stage"]) {
+        let known = changed("dirty")?;
+        unknown.extend(changed("none")?.into_iter().filter(|path| !known.contains(path)));
+        for line in self.paths(&["ls-files", "-z", "-v", "--stage"])? {
             // "h 100644 DIGEST 0\tPATH": a small letter for what is assumed to be unchanged, S for what is skipped.
             let Some((facts, path)) = line.split_once('\t') else { continue };
             let mut facts = facts.split(' ');
             let (tag, digest) = (facts.next().unwrap_or_default(), facts.nth(1).unwrap_or_default());
             let is_hidden = tag == "S" || tag.chars().all(|c| c.is_ascii_lowercase());
             if is_hidden && self.root.join(path).is_file() {
-                let now = self.git(&["hash-object", "--", path]).unwrap_or_default();
+                let now = self.git(&["hash-object", "--", path])?;
                 unknown.extend((now != digest).then(|| path.to_owned()));
             }
         }
-        unknown
+        Ok(unknown)
     }
 
     /// A commit of what the tracked files are now: HEAD, or one that no branch has, if they were changed.
@@ -104,25 +107,28 @@ impl Repository {
     }
 
     /// A list that git gives with `-z`: names as they are, which it would quote otherwise.
-    fn paths(&self, arguments: &[&str]) -> Vec<String> {
-        let listed = self.git(arguments).unwrap_or_default();
-        listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+    fn paths(&self, arguments: &[&str]) -> Result<Vec<String>, VersionsError> {
+        let listed = self.git(arguments)?;
+        Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
     /// The symbolic links of a commit, seen from the top folder.
-    pub(super) fn links_of(&self, commit: &str) -> Vec<String> {
-        let entries = self.paths(&["ls-tree", "-r", "-z", "--full-tree", commit]);
+    pub(super) fn links_of(&self, commit: &str) -> Result<Vec<String>, VersionsError> {
+        let entries = self.paths(&["ls-tree", "-r", "-z", "--full-tree", commit])?;
         let link = |entry: &String| {
             let (facts, path) = entry.split_once('\t')?;
             facts.starts_with(LINK).then(|| path.to_owned())
         };
-        entries.iter().filter_map(link).collect()
+        Ok(entries.iter().filter_map(link).collect())
     }
 
     /// Tracked files of a commit that name the working copy by its absolute path.
     pub fn naming_root(&self, commit: &str) -> Vec<String> {
         let root = self.root.to_string_lossy();
-        let found = self.paths(&["grep", "-z", "-I", "-l", "--fixed-strings", "-e", &root, commit, "--"]);
+        // It ends with 1 where it finds nothing.
+        let found = self
+            .paths(&["grep", "-z", "-I", "-l", "--fixed-strings", "-e", &root, commit, "--"])
+            .unwrap_or_default();
         found.iter().filter_map(|name| Some(name.split_once(':')?.1.to_owned())).collect()
     }
 

@@ -310,6 +310,11 @@ mod tests {
         assert_ne!(digests().0, digests().1);
         write(other.path(), &["b/c", "d"]);
         assert_ne!(digests().0, digests().1);
+        // What a build makes may be called anything; what git keeps in a tree is no source.
+        let (all, sources) = (digest(one.path()), digest_of(one.path(), Content::Sources).unwrap());
+        write(one.path(), &[".git/data"]);
+        assert_ne!(digest(one.path()), all);
+        assert_eq!(digest_of(one.path(), Content::Sources).unwrap(), sources);
     }
 
     #[test]

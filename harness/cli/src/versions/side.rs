@@ -26,7 +26,7 @@ pub struct Version {
     /// Digest of everything that its workers have of their own: what the build made, and the sources where they read some.
     pub digest: Digest,
     /// Digest of what the build made alone.
-    pub(super) built: Digest,
+    built: Digest,
     /// Where that is.
     run: PathBuf,
     /// The tree, or an empty folder.

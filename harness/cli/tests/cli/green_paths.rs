@@ -2,9 +2,6 @@
 //! somebody wants it to. Each row is a small repository with a change that is 30 % slower and makes one copy more. No row
 //! depends on a time: the copies decide.
 //!
-//! Rows in a module `awaited` say what is right and not so yet, each with why it was green, or could become so: the fix of
-//! what they name moves them into the list above them.
-//!
 //! A row is a test. What a row says is in [`table::Row`]; the change is made to `workers/python_gated.py`.
 
 /// Rows, each as a test of its own.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use perfharness_contract::{BenchmarkId, Effort};
 
 use super::super::asked::{Asked, request};
@@ -55,7 +56,7 @@ pub(super) fn gate(
     let commits = opts.base.as_deref().map(Commits::of).transpose()?;
     let here = Config::find(config_path);
     let base = match &commits {
-        Some(commits) => config_at(&commits.repository, &commits.base, config_path, here.as_deref())?,
+        Some(commits) => config_at(&commits.repository, &commits.base, config_path)?,
         None => None,
     };
     let file = here.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
@@ -213,12 +214,8 @@ impl Configurations<'_> {
         self.base.as_ref().filter(|_| !self.trust_head).unwrap_or(self.here)
     }
 
-    /// The policy. That of the change counts only where somebody says so.
     fn policy(&self) -> GatePolicy {
-        match (&self.base, self.trust_head) {
-            (None, false) => GatePolicy { effort: self.here.gate.effort, ..GatePolicy::default() },
-            _ => self.used().gate.clone(),
-        }
+        if self.trust_head { self.here.gate.clone() } else { policy_of(self.base.as_ref(), self.here) }
     }
 
     /// Remarks on the change's, and its differences.
@@ -241,6 +238,12 @@ impl Configurations<'_> {
         let redefined = Some(redefined).filter(|redefined| !redefined.changes.is_empty());
         (edits.then_some(remark).into_iter().collect(), redefined)
     }
+}
+
+/// The policy of a base; the default one where it has none, as that of the change must not count.
+pub(super) fn policy_of(base: Option<&Config>, here: &Config) -> GatePolicy {
+    let default = || GatePolicy { effort: here.gate.effort, ..GatePolicy::default() };
+    base.map_or_else(default, |base| base.gate.clone())
 }
 
 /// Policy and accepted figures of the base, so that a change cannot excuse itself, and what the change says otherwise.
@@ -278,7 +281,7 @@ fn rules_of(
 /// Both versions, built from commits by the same commands.
 fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<Sides, CommandError> {
     let Commits { repository, base, head } = commits;
-    let unknown = warn_of_unknown(&repository, terminal);
+    let unknown = warn_of_unknown(&repository, terminal)?;
     if !unknown.is_empty() && repository.tree_of(&base)? == repository.tree_of(&head)? {
         let files = unknown.into_iter().take(3).collect();
         return Err(VersionsError::Unseen { files }.into());
@@ -303,8 +306,11 @@ fn from_commits(commits: Commits, used: &Config, terminal: &Terminal) -> Result<
 }
 
 /// A file that git does not know is in no build of a commit. What this program writes by default is none of the change.
-pub(in crate::commands) fn warn_of_unknown(repository: &Repository, terminal: &Terminal) -> Vec<String> {
-    let mut unknown = repository.unknown();
+pub(in crate::commands) fn warn_of_unknown(
+    repository: &Repository,
+    terminal: &Terminal,
+) -> Result<Vec<String>, CommandError> {
+    let mut unknown = repository.unknown()?;
     unknown.retain(|path| !path.starts_with("reports/"));
     if !unknown.is_empty() {
         let some: Vec<&str> = unknown.iter().take(3).map(String::as_str).collect();
@@ -315,7 +321,7 @@ pub(in crate::commands) fn warn_of_unknown(repository: &Repository, terminal: &T
             some.join(", ")
         ));
     }
-    unknown
+    Ok(unknown)
 }
 
 /// The configuration that holds in a commit: that of the name which the user gave, or the nearest to the current folder. Not
@@ -324,12 +330,12 @@ pub(super) fn config_at(
     repository: &Repository,
     commit: &str,
     named: Option<&Path>,
-    here: Option<&Path>,
 ) -> Result<Option<Config>, CommandError> {
-    let candidates: Vec<PathBuf> = match (named, std::env::current_dir()) {
-        (Some(path), _) => vec![path.to_path_buf()],
-        (None, Ok(folder)) => folder.ancestors().map(|above| above.join(CONFIG_FILE)).collect(),
-        (None, Err(_)) => here.into_iter().map(Path::to_path_buf).collect(),
+    let candidates: Vec<PathBuf> = if let Some(path) = named {
+        vec![path.to_path_buf()]
+    } else {
+        let folder = std::env::current_dir().context("there is no current folder")?;
+        folder.ancestors().map(|above| above.join(CONFIG_FILE)).collect()
     };
     for path in candidates {
         let Some(inside) = repository.relative(&path) else {

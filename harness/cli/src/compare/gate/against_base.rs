@@ -2,11 +2,10 @@
 
 use perfharness_contract::{BenchmarkId, Direction, MetricDef, MetricKind, OutcomeKind, standard};
 use perfharness_verdict::judge::{
-    Account, Ended, ExactFigure, Expected, Judgement, PairedRun, Presence, account, judge_exact,
-    judge_paired, judge_size,
+    Account, Ended, Expected, Judgement, PairedRun, Presence, account, judge_paired, judge_size,
 };
 
-use super::{Judging, Spread, how_it_ended, is_case_of, judge_varied, nearest, range_of};
+use super::{Judging, Spread, how_it_ended, is_case_of, nearest, range_of};
 use crate::compare::policy::direction;
 use crate::compare::report::{Against, Row};
 use crate::measure::CaseEnd;
@@ -174,15 +173,7 @@ impl Judging<'_> {
             // The sides of a round must agree in their work, or the candidate is a wrong result.
             MetricKind::Exact if definition.work => None,
             MetricKind::Exact => {
-                let policy = self.terms.policy.exact(&subject);
-                if self.is_drivers_too(&head.id, definition) {
-                    let (before, now) = nearest();
-                    let before = ExactFigure { value: before, varied: true };
-                    let now = ExactFigure { value: now, varied: new.demoted };
-                    judge_exact(before, now, policy, direction)
-                } else {
-                    judge_varied(definition, Spread::of(old, old_value), Spread::of(new, value), policy)
-                }
+                self.exact(&head.id, definition, Spread::of(old, old_value), Spread::of(new, value))
             }
             MetricKind::Size => {
                 let (before, now) = nearest();

@@ -3,11 +3,11 @@
 use perfharness_contract::{Direction, MetricDef, MetricKind, OutcomeKind, Portability, standard};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::{
-    Account, Advisory, Evidence, ExactFigure, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence,
-    Reason, RunFigure, StoredBaseline, TimePolicy, Verdict, account, judge_exact, judge_size, judge_unpaired,
+    Account, Advisory, Evidence, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence, Reason, RunFigure,
+    StoredBaseline, TimePolicy, Verdict, account, judge_size, judge_unpaired,
 };
 
-use super::{Judging, Spread, judge_varied, nearest, range_of};
+use super::{Judging, Spread, nearest, range_of};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
 use crate::compare::policy::direction;
@@ -192,18 +192,9 @@ impl Judging<'_> {
                 (!same).then(|| Judgement::failed(why))
             }
             MetricKind::Exact => {
-                let policy = self.terms.policy.exact(&subject);
-                let of_driver = self.is_drivers_too(&benchmark.id, definition);
                 let varied = figures.range.is_some();
-                let now = Spread::of(found, value);
                 let accepted = Spread { range: figures.extremes()?, middle: figures.middle()?, varied };
-                if of_driver {
-                    let (accepted, value) = nearest(accepted.range, now.range);
-                    let accepted = ExactFigure { value: accepted, varied: true };
-                    judge_exact(accepted, ExactFigure { value, varied: now.varied }, policy, direction)
-                } else {
-                    judge_varied(definition, accepted, now, policy)
-                }
+                self.exact(&benchmark.id, definition, accepted, Spread::of(found, value))
             }
             MetricKind::Size => {
                 let (accepted, value) = nearest(figures.extremes()?, range_of(found, value));
