@@ -120,7 +120,7 @@ fn measure_and_judge(
         return Ok(Exit::INTERRUPTED);
     }
     let mut report = judge(&record, &judged.terms());
-    report.remarks.splice(0..0, judged.remarks.iter().cloned());
+    report.remarks.splice(0..0, judged.remarks.iter().cloned().map(Into::into));
     let code = finish(&report, &opts.show, Some(path), terminal)?;
     // Who named a place for the record wants it there, and nothing else.
     if opts.output.is_none() {

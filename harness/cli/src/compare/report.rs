@@ -1,18 +1,19 @@
 //! What a gate found: the one form between judging and showing.
 
-use perfharness_contract::Direction;
+use perfharness_contract::{Direction, Items};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format of a gate's JSON.
 ///
-/// Changes: 1, the first.
-pub const REPORT_VERSION: u32 = 1;
+/// Changes: 1, the first; 2, the reasons that the harness finds itself are names and figures in place of words, and the
+/// `floor` of a size is its `margin`. Reports of format 1 are still read.
+pub const REPORT_VERSION: u32 = 2;
 
 /// What a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "perfharness gate report, format 1")]
+#[schemars(title = "perfharness gate report, format 2")]
 pub struct GateReport {
     /// Version of this format.
     pub format: u32,
@@ -31,7 +32,47 @@ pub struct GateReport {
     /// The judgements, worst first.
     pub rows: Vec<Row>,
     /// What else should be known.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
+}
+
+/// Something else that should be known of a gate. A file has it in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "String")]
+#[serde(untagged)]
+pub enum Remark {
+    /// There are no accepted figures of the machine class.
+    OtherClass {
+        /// The machine class.
+        class: String,
+        /// The class that judges what is the same on every machine.
+        nearest: String,
+        /// The figures that are not the same on every machine, and were left out.
+        left_out: usize,
+    },
+    /// Figures were accepted after an acknowledgement was made.
+    Expired {
+        /// The metric of the acknowledgement.
+        metric: String,
+        /// Its reason.
+        reason: String,
+        /// When the figures were accepted.
+        accepted: String,
+    },
+    /// Nothing needs an acknowledgement.
+    Unneeded {
+        /// The metric of the acknowledgement.
+        metric: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// In words.
+    Told(String),
+}
+
+impl From<String> for Remark {
+    fn from(told: String) -> Self {
+        Self::Told(told)
+    }
 }
 
 /// Which accepted figures were used.
@@ -74,13 +115,17 @@ pub struct Row {
     /// Which way the metric gets better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
+    /// What an iteration of the benchmark handles, where its case says how much; only the words of a file tell it.
+    #[serde(skip)]
+    pub items: Option<Items>,
     /// What it is held against.
     pub against: Against,
     /// The judgement with its evidence.
     pub judgement: Judgement,
-    /// The judgement in words.
-    pub sentence: String,
-    /// For a time that got worse: what else moved in the same benchmark.
+    /// The judgement in words, which a row has from its file.
+    #[schemars(required)]
+    pub sentence: Option<String>,
+    /// For a figure that got worse, in words: what else moved in the same benchmark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<String>,
     /// The command that measures it again.

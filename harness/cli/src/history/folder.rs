@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::{SUMMARY_VERSION, Summary};
-use crate::compare::GateReport;
+use crate::compare::{GateReport, REPORT_VERSION};
 use crate::record::json::{self, JsonError, RECORD_LIMITS};
 use crate::record::{RunRecord, file};
 
@@ -162,7 +162,13 @@ pub fn read_gate(path: &Path) -> Result<GateReport, String> {
 /// # Errors
 /// In words, when it is something else.
 pub fn parse_gate(text: &str) -> Result<GateReport, String> {
-    json::read(text, RECORD_LIMITS, crate::compare::REPORT_VERSION).map_err(|error| match error {
+    // Format 1 has words where later ones have figures, and is read all the same.
+    let read = |format| json::read(text, RECORD_LIMITS, format);
+    let report = match read(REPORT_VERSION) {
+        Err(JsonError::Version(1)) => read(1),
+        report => report,
+    };
+    report.map_err(|error| match error {
         JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
         JsonError::Broken(error) => error.to_string(),
     })

@@ -14,6 +14,7 @@ mod progress;
 mod table;
 mod trace;
 pub mod units;
+mod words;
 
 #[cfg(test)]
 pub(crate) use gate::sample as sample_rows;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Judgement, Reason, Verdict};
+use super::{Evidence, Judgement, Reason, Verdict, Why};
 
 /// Something that has to be there, because a baseline has it: a benchmark, or one metric of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Expected {
 }
 
 /// Something that a measurement came across.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// Its stable id.
     pub id: String,
@@ -25,7 +25,7 @@ pub struct Seen {
 }
 
 /// What became of something that a measurement came across.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SeenState {
     /// It was measured.
     Measured {
@@ -35,17 +35,17 @@ pub enum SeenState {
     /// It was skipped, or the measurement ended before its turn.
     Skipped {
         /// Why.
-        why: String,
+        why: Why,
     },
     /// It ended in another way than expected.
     Failed {
         /// How it ended.
-        why: String,
+        why: Why,
     },
 }
 
 /// How what is expected and what was seen fit together for one id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "presence", rename_all = "kebab-case")]
 pub enum Presence {
@@ -61,21 +61,21 @@ pub enum Presence {
     /// Expected and skipped.
     Skipped {
         /// Why.
-        why: String,
+        why: Why,
     },
     /// Expected and there, but without a sample.
     NoSamples,
     /// There, expected or not, and failed.
     Failed {
         /// How it ended.
-        why: String,
+        why: Why,
     },
     /// There and not expected.
     New,
 }
 
 /// How one id fits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
     /// The id. The new id of something renamed has an account of its own.

@@ -1,6 +1,8 @@
+use perfharness_contract::Direction;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Evidence, Judgement, Reason, TimePolicy, Verdict, benjamini_hochberg};
+use super::zone::worse;
+use super::{Evidence, Judgement, Limit, Reason, TimePolicy, Verdict, benjamini_hochberg};
 use crate::{Detection, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE};
 
 /// The one-sided alpha that the number of fresh launches is chosen for. It is the smallest p-value that a single flag
@@ -50,7 +52,7 @@ pub struct Confirmation {
 /// [`MAX_CONFIRMATION_LAUNCHES`].
 pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: Direction) -> Option<usize> {
     let delta = policy.delta();
-    let worse = direction.worse()?;
+    let worse = worse(direction)?;
     let effect = worse * flagged.theta;
     let sd = flagged.sd.filter(|sd| sd.is_finite())?;
     if effect.is_nan() || effect <= delta {
@@ -62,6 +64,22 @@ pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: 
     // No number within reach is enough for an effect so close to the threshold.
     let needed = needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES);
     Some(needed.clamp(MIN_LAUNCHES_TO_DECIDE, MAX_CONFIRMATION_LAUNCHES))
+}
+
+impl Judgement {
+    /// The number of fresh launches to confirm it with; none if it needs no confirmation.
+    pub fn launches_to_confirm(&self, direction: Direction) -> Option<usize> {
+        self.needs_confirmation().then(|| match &self.evidence {
+            Evidence::TimePaired(evidence) => Limit::new(evidence.threshold)
+                .ok()
+                .and_then(|threshold| {
+                    confirmation_launches(&evidence.estimate, TimePolicy { threshold }, direction)
+                })
+                .unwrap_or(MAX_CONFIRMATION_LAUNCHES),
+            // A run again, of as many launches as decide within a run.
+            _ => MIN_LAUNCHES_TO_DECIDE,
+        })
+    }
 }
 
 /// Judges all flags of a gate by their fresh launches alone, so that no luck of the first ones counts.

@@ -32,8 +32,9 @@ pub enum Evidence {
         candidate: f64,
         /// The share of the smaller figure that does not matter yet.
         relative: f64,
-        /// The change that does not matter yet.
-        floor: f64,
+        /// The change that does not matter yet, in the unit of the metric.
+        #[serde(alias = "floor")]
+        margin: f64,
         /// Whether the metric is defined as exact, and varied.
         demoted: bool,
     },

@@ -1,5 +1,7 @@
-use super::zone::{Worsening, detection, is_proper, ratio, worsening, zone};
-use super::{Advisory, Direction, Ended, Evidence, Judgement, PairedEvidence, Reason, TimePolicy, Verdict};
+use perfharness_contract::Direction;
+
+use super::zone::{Worsening, detection, is_proper, ratio, worse, worsening, zone};
+use super::{Advisory, Ended, Evidence, Judgement, PairedEvidence, Reason, TimePolicy, Verdict, Why};
 use crate::{Estimate, MIN_LAUNCHES_TO_DECIDE};
 
 /// The largest share of blocks that may be dropped as contaminated. Beyond it the rest is a selection, and no longer
@@ -48,11 +50,11 @@ impl PairedRun<'_> {
 ///
 /// `regressed` is a flag here, which [`confirm`](super::confirm()) turns into a verdict that counts.
 pub fn judge_paired(run: &PairedRun<'_>, policy: TimePolicy, direction: Direction) -> Option<Judgement> {
-    let sign = direction.worse()?;
+    let sign = worse(direction)?;
     let estimate = run.estimate;
     let delta = policy.delta();
     if !estimate.theta.is_finite() || estimate.interval.is_some_and(|interval| !is_proper(interval)) {
-        return Some(Judgement::unusable("the effect or its interval is not a number"));
+        return Some(Judgement::unusable(Why::NotFinite));
     }
 
     let (verdict, mut reason) = decide(estimate, delta, direction);
@@ -107,7 +109,7 @@ fn decide(estimate: &Estimate, delta: f64, direction: Direction) -> (Verdict, Re
     }
     match estimate.interval.filter(|interval| is_proper(*interval)).and_then(|i| worsening(i, direction)) {
         Some(interval) => zone(interval, delta),
-        None => (Verdict::Inconclusive, Reason::Unusable { why: "there is no interval".into() }),
+        None => (Verdict::Inconclusive, Reason::Unusable { why: Why::NoInterval }),
     }
 }
 

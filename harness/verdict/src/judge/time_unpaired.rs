@@ -1,5 +1,7 @@
-use super::zone::{Worsening, is_proper, ratio, worsening, zone};
-use super::{Advisory, Direction, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict};
+use perfharness_contract::Direction;
+
+use super::zone::{Worsening, is_proper, ratio, worse, worsening, zone};
+use super::{Advisory, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict, Why};
 use crate::summary::{mean, variance};
 use crate::{Interval, MDE_POWER, log_ratio, student};
 
@@ -50,6 +52,10 @@ pub struct StoredBaseline<'a> {
     pub pooled: Option<Pooled>,
     /// Whether the runs come from the machine class of the candidate.
     pub same_class: bool,
+    /// The launches behind the figure of a run.
+    pub launches: usize,
+    /// Whether the figures are the launches of a single run, so that they prove nothing.
+    pub is_one_run: bool,
 }
 
 /// Judges a time against stored runs. None for a neutral metric.
@@ -75,7 +81,7 @@ pub fn judge_unpaired(
     policy: TimePolicy,
     direction: Direction,
 ) -> Option<Judgement> {
-    direction.worse()?;
+    worse(direction)?;
     let mut judgement = judge(baseline, candidate, confidence, policy, direction);
     let runs = baseline.runs.len();
     if (1..MIN_BASELINE_RUNS).contains(&runs) {
@@ -98,14 +104,14 @@ fn judge(
         return Judgement::new(Verdict::Inconclusive, Reason::NoSamples, Evidence::None);
     }
     let (Some(before), Some(after)) = (values(baseline.runs), values(candidate)) else {
-        return Judgement::unusable("a time or its anchor is not a positive number");
+        return Judgement::unusable(Why::NotPositive);
     };
     let Some(difference) = Difference::of(&before, &after, baseline.pooled) else {
-        return Judgement::unusable("the runs do not tell how much runs differ");
+        return Judgement::unusable(Why::UnknownSpread);
     };
     let delta = policy.delta();
     let Some(evidence) = difference.evidence(confidence, policy, direction) else {
-        return Judgement::unusable("there is no interval of this confidence");
+        return Judgement::unusable(Why::NoInterval);
     };
     let (verdict, reason) = match worsening(evidence.interval, direction) {
         Some(interval) if difference.sd > 0.0 => zone(interval, delta),
@@ -174,7 +180,7 @@ impl Difference {
         let delta = policy.delta();
         // The bound of the interval that is held against the threshold is what detects; see `Detection::mde`.
         let power = student::quantile(MDE_POWER, self.df).ok()?;
-        let effect = direction.worse()? * self.effect;
+        let effect = worse(direction)? * self.effect;
         let worsening = Worsening { effect, standard_error: self.standard_error, df: self.df };
         Some(UnpairedEvidence {
             effect: self.effect,
@@ -213,7 +219,7 @@ mod tests {
         pooled: Option<Pooled>,
         same_class: bool,
     ) -> Judgement {
-        let baseline = StoredBaseline { runs: before, pooled, same_class };
+        let baseline = StoredBaseline { runs: before, pooled, same_class, launches: 16, is_one_run: false };
         judge_unpaired(&baseline, after, 0.99, TimePolicy::HARDWARE, Direction::Lower).unwrap()
     }
 
@@ -256,7 +262,8 @@ mod tests {
     #[test]
     fn for_a_metric_where_more_is_better_verdict_and_p_value_are_swapped() {
         let before = runs(&QUIET);
-        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let baseline =
+            StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
         let judge = |direction| {
             let row =
                 judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, TimePolicy::HARDWARE, direction).unwrap();
@@ -320,7 +327,8 @@ mod tests {
     #[case::not_a_number(f64::NAN)]
     fn a_bad_confidence_decides_nothing(#[case] confidence: f64) {
         let before = runs(&QUIET);
-        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let baseline =
+            StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
         let judge =
             |direction| judge_unpaired(&baseline, &runs(&[0.1]), confidence, TimePolicy::HARDWARE, direction);
         assert_eq!(judge(Direction::Lower).unwrap().verdict, Verdict::Inconclusive);

@@ -1,4 +1,6 @@
-use super::{Direction, Reason, Verdict};
+use perfharness_contract::Direction;
+
+use super::{Reason, Verdict};
 use crate::{Detection, Interval, student};
 
 /// An effect with noise, turned so that a positive one is for the worse. All are log-ratios.
@@ -29,9 +31,18 @@ impl Worsening {
     }
 }
 
+/// The sign of a change for the worse; none where no change is.
+pub(super) fn worse(direction: Direction) -> Option<f64> {
+    match direction {
+        Direction::Lower => Some(1.0),
+        Direction::Higher => Some(-1.0),
+        Direction::Neutral => None,
+    }
+}
+
 /// Turns an interval so that positive values are for the worse; none where no direction is.
 pub(super) fn worsening(interval: Interval, direction: Direction) -> Option<Interval> {
-    let sign = direction.worse()?;
+    let sign = worse(direction)?;
     Some(if sign < 0.0 { Interval { lower: -interval.upper, upper: -interval.lower } } else { interval })
 }
 

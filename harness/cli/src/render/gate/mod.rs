@@ -11,11 +11,10 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 mod text;
-pub(super) mod words;
 
 use clap::ValueEnum;
 
-use super::{Layout, units};
+use super::{Layout, words};
 use crate::compare::GateReport;
 
 /// How what a gate found is written.
@@ -42,7 +41,7 @@ pub fn render_gate(report: &GateReport, format: GateFormat, layout: Layout) -> a
     Ok(match format {
         GateFormat::Text => text::render(report, layout),
         GateFormat::Markdown => markdown::render(report),
-        GateFormat::Json => serde_json::to_string_pretty(report)? + "\n",
+        GateFormat::Json => serde_json::to_string_pretty(&words::in_words(report))? + "\n",
         GateFormat::Junit => junit::render(report)?,
         GateFormat::Github => github::render(report),
     })

@@ -179,11 +179,11 @@ fn hostile_names_and_messages_are_text_everywhere() {
         row.benchmark = format!("{HOSTILE_NAME}/{HOSTILE_NAME}/{HOSTILE_NAME}");
         row.title = Some(HOSTILE.into());
         row.unit = Some(HOSTILE.into());
-        row.sentence = HOSTILE.into();
+        row.sentence = Some(HOSTILE.into());
         row.reproduce = HOSTILE.into();
     }
     let mut gate = sample::report(rows);
-    gate.remarks.push(HOSTILE.into());
+    gate.remarks.push(HOSTILE.to_owned().into());
     gate.machine_class = HOSTILE.into();
     let mut summary = summary("2025-01-01T00:00:00Z", 1.0);
     summary.benchmarks = record

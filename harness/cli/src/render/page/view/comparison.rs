@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Badge, Figure, Tone, anchor};
 use crate::compare::{GateReport, Row};
-use crate::render::gate::words;
+use crate::render::words;
 
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,7 +78,7 @@ pub(super) fn badge(row: &Row) -> Badge {
 
 pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Comparisons {
     let rows: Vec<ComparisonRow> =
-        gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, places)).collect();
+        gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, &gate.rows, places)).collect();
     let worth_seeing = |row: &&Row| {
         row.judgement.outcome() != GateOutcome::Ok
             || matches!(
@@ -97,7 +97,7 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
     }
 }
 
-fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
+fn one(rank: usize, row: &Row, rows: &[Row], places: &BTreeSet<&str>) -> ComparisonRow {
     let verdict = badge(row);
     let mut parts = row.benchmark.split('/');
     let workload = parts.next().unwrap_or_default().to_owned();
@@ -115,8 +115,8 @@ fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
         change: Figure { text, value: span.map(|span| span.ratio) },
         span,
         verdict,
-        sentence: row.sentence.clone(),
-        diagnosis: row.diagnosis.clone(),
+        sentence: words::sentence(row),
+        diagnosis: words::diagnosis(row, rows),
         reproduce: row.reproduce.clone(),
     }
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{Badge, Material, Tone, anchor};
 use crate::record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
-use crate::render::gate::words;
 use crate::render::units;
+use crate::render::words;
 
 /// Problems that are named at the top; more of them are counted.
 const PROBLEMS: usize = 12;
@@ -137,7 +137,7 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
             problems.push(Problem {
                 badge: super::comparison::badge(row),
                 name: row.name(),
-                text: row.sentence.clone(),
+                text: words::sentence(row),
                 anchor: Some("comparison".into()),
             });
         }
@@ -251,7 +251,9 @@ fn limits(material: &Material<'_>) -> Vec<String> {
     if let Err(why) = material.samples {
         limits.push(format!("plots show launches and not samples: {why}"));
     }
-    limits.extend(material.gate.iter().flat_map(|gate| gate.remarks.iter().cloned()));
+    limits.extend(
+        material.gate.iter().flat_map(|gate| &gate.remarks).map(|remark| words::remark(remark).into_owned()),
+    );
     limits.extend(material.remarks.iter().cloned());
     limits
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{Badge, Figure, Material, Tone, anchor};
 use crate::history::{Standing, Summary};
-use crate::render::gate::words;
 use crate::render::units;
+use crate::render::words;
 
 /// Points of a trend that are drawn.
 const POINTS: usize = 120;

@@ -10,13 +10,12 @@ use serde::Serialize;
 
 use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
 use super::{Badge, Figure, Material, Tone, anchor};
-use crate::compare::waste;
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
 use crate::render::outcome::{self, SpeedUp};
 use crate::render::table::{absences, case_facts, case_parameters};
-use crate::render::units;
+use crate::render::{units, words};
 
 /// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -207,7 +206,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         has_floor: variants.iter().any(|variant| variant.floor.value.is_some()),
         has_gpu: variants.iter().any(|variant| variant.utilization.value.is_some()),
         variants,
-        waste: benchmarks.iter().find_map(|b| waste(record, b)),
+        waste: benchmarks.iter().find_map(|b| words::waste(record, b)),
         flames: benchmarks.iter().filter_map(|b| flames(material, workload, b)).collect(),
         memory: benchmarks.iter().filter_map(|b| memory(material, b)).collect(),
         samples: sample_plot(material, &measured),

@@ -1,93 +1,106 @@
-use super::{Advisory, Evidence, Judgement, PairedEvidence, Reason, UnpairedEvidence, Verdict};
-use crate::Interval;
+//! The sentence of a judgement.
 
-/// The words and units of one metric, which only the caller knows.
-#[derive(Clone, Copy)]
-pub struct Wording<'a> {
-    /// What a larger figure is: "slower", "more".
-    pub more: &'a str,
-    /// What a smaller figure is: "faster", "less".
-    pub less: &'a str,
-    /// Writes a figure with its unit.
-    pub figure: &'a dyn Fn(f64) -> String,
-}
+use perfharness_contract::Role;
+use perfharness_verdict::Interval;
+use perfharness_verdict::judge::{
+    Advisory, End, Evidence, Judgement, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
+};
 
-/// One sentence for people on what was found and what it was held against, without a full stop.
+use super::units;
+use crate::compare::Row;
+
+/// What was found and what it was held against, without a full stop. A row from a file keeps the words of the file.
 ///
 /// Shares are those of the baseline: a time that falls from 100 to 88 is "12 % faster". The interval follows the word
 /// before it, so that it is negative where the change might be the other way.
-pub fn sentence(judgement: &Judgement, wording: &Wording<'_>) -> String {
+pub(in crate::render) fn sentence(row: &Row) -> String {
+    if let Some(told) = &row.sentence {
+        return told.clone();
+    }
+    let judgement = &row.judgement;
+    let unit = row.unit.as_deref().unwrap_or("");
     let mut parts = match &judgement.evidence {
         Evidence::None | Evidence::Identical { .. } => vec![because(judgement)],
-        Evidence::Exact { baseline, candidate, slack } => exact(*baseline, *candidate, *slack, wording),
-        Evidence::Size { baseline, candidate, relative, floor, demoted } => {
+        Evidence::Exact { baseline, candidate, slack } => {
+            let any = *slack == 0.0;
+            let slack = units::value(unit, *slack);
+            let limit = if any { "any change matters".into() } else { format!("more than {slack} matters") };
+            vec![amount(*baseline, *candidate, unit), limit]
+        }
+        Evidence::Size { baseline, candidate, relative, margin, demoted } => {
+            let (share, margin) = (percent(*relative), units::value(unit, *margin));
             let mut parts = vec![
-                amount(*baseline, *candidate, wording),
-                format!("what exceeds both {} and {} matters", percent(*relative), (wording.figure)(*floor)),
+                amount(*baseline, *candidate, unit),
+                format!("a change that exceeds both {share} and {margin} matters"),
             ];
             if *demoted {
                 parts.push("judged as a size, because it varied between launches".into());
             }
             parts
         }
-        Evidence::TimePaired(evidence) => paired(judgement, evidence, wording),
-        Evidence::TimeUnpaired(evidence) => unpaired(judgement, evidence, wording),
+        Evidence::TimePaired(evidence) => paired(row, evidence),
+        Evidence::TimeUnpaired(evidence) => unpaired(row, evidence),
     };
+    if judgement.beyond_acknowledged {
+        let names_version = matches!(judgement.reason, Reason::Redefined { .. });
+        let hint = if names_version { ": `bound` names the version" } else { "" };
+        parts.push(format!("beyond what was acknowledged{hint}"));
+    }
     parts.extend(judgement.advisory.iter().map(|advisory| format!("advisory: {}", advice(advisory))));
     parts.join("; ")
 }
 
 /// "3 more: 12 against 9".
-fn amount(baseline: f64, candidate: f64, wording: &Wording<'_>) -> String {
-    let figure = wording.figure;
+fn amount(baseline: f64, candidate: f64, unit: &str) -> String {
+    let figure = |value: f64| units::value(unit, value);
     if baseline == candidate {
         return format!("{}, as before", figure(candidate));
     }
-    let word = if candidate > baseline { wording.more } else { wording.less };
+    let word = match (candidate > baseline, unit) {
+        (true, _) => "more",
+        (false, "count") => "fewer",
+        (false, _) => "less",
+    };
     let change = figure((candidate - baseline).abs());
     format!("{change} {word}: {} against {}", figure(candidate), figure(baseline))
 }
 
-fn exact(baseline: f64, candidate: f64, slack: f64, wording: &Wording<'_>) -> Vec<String> {
-    let limit = if slack == 0.0 {
-        "any change matters".into()
-    } else {
-        format!("more than {} matters", (wording.figure)(slack))
-    };
-    vec![amount(baseline, candidate, wording), limit]
-}
-
-fn paired(judgement: &Judgement, evidence: &PairedEvidence, wording: &Wording<'_>) -> Vec<String> {
+fn paired(row: &Row, evidence: &PairedEvidence) -> Vec<String> {
     let launches = evidence.estimate.launches;
     let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
     let mut parts = vec![
-        format!("{} over {over}", effect(evidence.ratio, evidence.ratio_interval, wording)),
-        matters(evidence.threshold),
+        format!("{} over {over}", effect(row, evidence.ratio, evidence.ratio_interval)),
+        format!("{} matters", percent(evidence.threshold)),
     ];
-    parts.extend(conclusion(judgement, evidence.smallest_detectable));
+    parts.extend(conclusion(&row.judgement, evidence.smallest_detectable));
     if let Some(verdict) = evidence.verdict_if_kept {
         parts.push(format!("{} if the disturbed blocks counted", verdict.name()));
     }
     parts
 }
 
-fn unpaired(judgement: &Judgement, evidence: &UnpairedEvidence, wording: &Wording<'_>) -> Vec<String> {
-    let UnpairedEvidence { baseline_runs, candidate_runs, .. } = evidence;
-    let runs = |count: usize| if count == 1 { "1 run".into() } else { format!("{count} runs") };
-    let found = effect(evidence.ratio, Some(evidence.ratio_interval), wording);
+fn unpaired(row: &Row, evidence: &UnpairedEvidence) -> Vec<String> {
+    let runs = |count: usize| units::counted(count, "run");
+    let (ours, theirs) = (runs(evidence.candidate_runs), runs(evidence.baseline_runs));
+    let found = effect(row, evidence.ratio, Some(evidence.ratio_interval));
     let mut parts = vec![
-        format!("{found} by {} against {}", runs(*candidate_runs), runs(*baseline_runs)),
-        matters(evidence.threshold),
+        format!("{found} by {ours} against {theirs}"),
+        format!("{} matters", percent(evidence.threshold)),
     ];
-    parts.extend(conclusion(judgement, evidence.smallest_detectable));
+    parts.extend(conclusion(&row.judgement, evidence.smallest_detectable));
     parts
 }
 
 /// "12.3 % slower [10.1 %, 14.6 %]".
-fn effect(ratio: f64, interval: Option<Interval>, wording: &Wording<'_>) -> String {
+fn effect(row: &Row, ratio: f64, interval: Option<Interval>) -> String {
+    let (more, less) = if row.metric.as_deref() == Some(SPEED_UP) {
+        ("faster against its reference", "less fast against its reference")
+    } else {
+        ("slower", "faster")
+    };
     let slower = ratio >= 1.0;
     let change = |ratio: f64| if slower { ratio - 1.0 } else { 1.0 - ratio };
-    let found = format!("{} {}", percent(change(ratio)), if slower { wording.more } else { wording.less });
+    let found = format!("{} {}", percent(change(ratio)), if slower { more } else { less });
     match interval {
         Some(interval) => {
             let (near, far) =
@@ -96,10 +109,6 @@ fn effect(ratio: f64, interval: Option<Interval>, wording: &Wording<'_>) -> Stri
         }
         None => found,
     }
-}
-
-fn matters(threshold: f64) -> String {
-    format!("{} matters", percent(threshold))
 }
 
 /// What the figures of a time do not say by themselves.
@@ -136,14 +145,15 @@ fn because(judgement: &Judgement) -> String {
         }
         Reason::NoSpread => "no spread at all, so that the clock must be too coarse".into(),
         Reason::NotConfirmed => "flagged at first, and not confirmed by fresh launches".into(),
-        Reason::Unusable { why } => format!("cannot be judged: {why}"),
+        Reason::Unusable { why } => format!("cannot be judged: {}", said(why)),
         Reason::Missing => "the baseline has it, and it is gone".into(),
         Reason::Renamed { to } => format!("the baseline has it, and it is now called {to}"),
-        Reason::Skipped { why } => format!("the baseline has it, and it was skipped: {why}"),
+        Reason::Skipped { why } => format!("the baseline has it, and it was skipped: {}", said(why)),
         Reason::NoSamples => "the baseline has it, and there is no sample of it".into(),
-        Reason::Failed { why } => format!("failed: {why}"),
+        Reason::Failed { why } => format!("failed: {}", said(why)),
         Reason::New => "new: the baseline does not have it yet".into(),
         Reason::Changed { what } => {
+            let what: Vec<String> = what.iter().map(said).collect();
             format!("this change measures or judges it in another way: {}", what.join("; "))
         }
         Reason::Redefined { from, to } => {
@@ -152,6 +162,60 @@ fn because(judgement: &Judgement) -> String {
             )
         }
         Reason::Identical => "the program is byte for byte the same, so that nothing can differ".into(),
+    }
+}
+
+fn said(why: &Why) -> String {
+    match why {
+        Why::NotFinite => "a figure is not a finite number".into(),
+        Why::NotPositive => "a time or its anchor is not a positive number".into(),
+        Why::NoInterval => "there is no interval".into(),
+        Why::UnknownSpread => "the runs do not tell how much runs differ".into(),
+        Why::Varied { least, largest, before } => {
+            format!("it varied from {least} to {largest} between launches, and had been {before}")
+        }
+        Why::Duplicate { id } => format!("`{id}` is there twice"),
+        Why::NotMeasured => "it was not measured".into(),
+        Why::NotCompared => "it was not compared".into(),
+        Why::NoSharedRound => "no round has it on both sides".into(),
+        Why::BaseNotMeasured => "the base was not measured".into(),
+        Why::NoChange => "the code here is the base itself, so that there is no change to judge".into(),
+        Why::NoMetric { metric } => format!("the worker does not report `{metric}` any more"),
+        Why::NoWork { metric } => format!("it does not report its work counter `{metric}` any more"),
+        Why::NoInputDigest => "its worker gives no digest of its input any more".into(),
+        Why::OtherWork { metric, now, accepted } => {
+            format!("its work counter `{metric}` is {}, and {} was accepted", now.0, accepted.0)
+        }
+        Why::OtherExpectation { now, accepted } => {
+            format!("it is now expected to end as {}, and {} was accepted", now.as_str(), accepted.as_str())
+        }
+        Why::OtherRole { now, accepted } => {
+            format!("the role: {} when accepted, {} here", role(*accepted), role(*now))
+        }
+        Why::OtherMetric => {
+            "its unit, kind, direction or use as a work counter was accepted as another".into()
+        }
+        Why::Ended(end) => ended(end),
+        Why::LeftOut(end) => format!("it was measured before, and is left out now: {}", ended(end)),
+        Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
+        Why::FreshEnded(end) => format!("the fresh launches ended as {}", ended(end)),
+        Why::NoWorkloads(end) => format!("it gave no workloads: {}", ended(end)),
+        Why::Told(told) => told.clone(),
+    }
+}
+
+/// "crashed: signal 11".
+fn ended(End { kind, reason }: &End) -> String {
+    let kind = kind.as_str();
+    reason.as_ref().map_or_else(|| kind.to_owned(), |reason| format!("{kind}: {reason}"))
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Slow => "slow",
+        Role::Documented => "documented",
+        Role::Optimized => "optimized",
+        Role::Other => "other",
     }
 }
 
@@ -200,19 +264,25 @@ mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
 
-    use super::*;
-    use crate::Estimate;
-    use crate::judge::{
+    use perfharness_verdict::Estimate;
+    use perfharness_verdict::judge::{
         Confirmation, Direction, Ended, ExactFigure, ExactPolicy, PairedRun, SizePolicy, TimePolicy,
         judge_exact, judge_paired, judge_size,
     };
 
-    fn plain(value: f64) -> String {
-        format!("{value}")
+    use super::*;
+    use crate::compare::Against;
+    use crate::render::sample_rows::{SYNCS, WALL, row};
+
+    /// The sentence of a judgement about the wall time.
+    fn of_time(judgement: Judgement) -> String {
+        sentence(&row("spin/s/v", Some(&WALL), Against::Base, judgement))
     }
 
-    const TIME: Wording<'_> = Wording { more: "slower", less: "faster", figure: &plain };
-    const COUNT: Wording<'_> = Wording { more: "more", less: "fewer", figure: &plain };
+    /// The sentence of a judgement about a count.
+    fn of_count(judgement: Judgement) -> String {
+        sentence(&row("spin/s/v", Some(&SYNCS), Against::Base, judgement))
+    }
 
     /// An estimate whose ratio and bounds are the given ones.
     fn estimated(ratio: f64, lower: f64, upper: f64, launches: usize) -> Estimate {
@@ -276,7 +346,7 @@ mod tests {
         #[case] estimate: Estimate,
         #[case] expected: &str,
     ) {
-        assert_eq!(sentence(&judge(&run(&estimate)), &TIME), expected);
+        assert_eq!(of_time(judge(&run(&estimate))), expected);
     }
 
     #[test]
@@ -292,7 +362,7 @@ mod tests {
         };
         let row = Judgement { confirmation: Some(confirmation), ..judge(&run) };
         assert_eq!(
-            sentence(&row, &TIME),
+            of_time(row),
             "12.3 % slower [10.1 %, 14.6 %] over 16 launches; 3 % matters; confirmed by fresh launches; \
              unchanged if the disturbed blocks counted"
         );
@@ -302,7 +372,7 @@ mod tests {
     fn an_advisory_says_why() {
         let estimate = estimated(1.0, 0.99, 1.01, 16);
         let run = PairedRun { calibrated: Some(1.08_f64.ln()), ..run(&estimate) };
-        assert!(sentence(&judge(&run), &TIME).ends_with("; advisory: this machine sees changes from 8 % on"),);
+        assert!(of_time(judge(&run)).ends_with("; advisory: this machine sees changes from 8 % on"));
     }
 
     #[rstest]
@@ -317,22 +387,22 @@ mod tests {
     ) {
         let (baseline, candidate) = (ExactFigure::same(baseline), ExactFigure::same(candidate));
         let row = judge_exact(baseline, candidate, ExactPolicy::COUNTS, Direction::Lower).unwrap();
-        assert_eq!(sentence(&row, &COUNT), expected);
+        assert_eq!(of_count(row), expected);
     }
 
     #[test]
-    fn a_size_is_told_by_figures_share_and_floor() {
+    fn a_size_is_told_by_figures_share_and_margin() {
         let row = judge_size(100_000.0, 200_000.0, SizePolicy::BYTES, Direction::Lower).unwrap();
         assert_eq!(
-            sentence(&row, &COUNT),
-            "100000 more: 200000 against 100000; what exceeds both 2 % and 65536 matters"
+            of_count(row),
+            "100,000 more: 200,000 against 100,000; a change that exceeds both 2 % and 65,536 matters"
         );
         let varied = ExactFigure { value: 10.0, varied: true };
         let row =
             judge_exact(varied, ExactFigure::same(20.0), ExactPolicy::COUNTS, Direction::Lower).unwrap();
         assert_eq!(
-            sentence(&row, &COUNT),
-            "10 more: 20 against 10; what exceeds both 2 % and 1 matters; judged as a size, because it varied between launches"
+            of_count(row),
+            "10 more: 20 against 10; a change that exceeds both 2 % and 1 matters; judged as a size, because it varied between launches"
         );
     }
 
@@ -357,10 +427,10 @@ mod tests {
         ) {
             let estimate = Estimate {
                 theta,
-                interval: Some(Interval::around(theta, half)),
+                interval: Some(Interval { lower: theta - half, upper: theta + half }),
                 ..estimated(1.0, 1.0, 1.0, launches)
             };
-            let text = sentence(&judge(&run(&estimate)), &TIME);
+            let text = of_time(judge(&run(&estimate)));
             prop_assert!(text.contains("3 % matters"), "{}", text);
             prop_assert!(!text.contains("inf") && !text.contains("NaN"), "{}", text);
         }

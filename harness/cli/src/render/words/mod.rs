@@ -1,10 +1,18 @@
-//! What all forms say alike.
+//! The words of a gate, for every form alike: figures become sentences here and nowhere else.
+
+mod diagnosis;
+mod sentence;
+
+use std::borrow::Cow;
 
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
+pub(super) use diagnosis::{diagnosis, waste};
+pub(super) use sentence::sentence;
+
 use super::units;
-use crate::compare::{Against, GateReport, Row, Tally};
+use crate::compare::{Against, GateReport, REPORT_VERSION, Remark, Row, Tally};
 use crate::record::short_commit;
 
 /// What a row is worth showing for.
@@ -170,16 +178,47 @@ pub(in crate::render) fn subject(row: &Row) -> String {
     }
 }
 
-/// Rows that say the same, each sentence with what it was said of, in the order of their first appearance.
-pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
-    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+/// Rows that say the same, each sentence with the rows that it is said of, in the order of their first appearance.
+pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
-        match groups.iter_mut().find(|(sentence, _)| *sentence == row.sentence) {
+        let said = sentence(row);
+        match groups.iter_mut().find(|(sentence, _)| *sentence == said) {
             Some((_, group)) => group.push(row),
-            None => groups.push((&row.sentence, vec![row])),
+            None => groups.push((said, vec![row])),
         }
     }
     groups
+}
+
+/// A remark in words.
+pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
+    let of = |metric: &str, reason: &str| format!("the acknowledgement of `{metric}` ({reason})");
+    Cow::Owned(match remark {
+        Remark::OtherClass { class, nearest, left_out } => format!(
+            "there is no baseline of {class}; the nearest, {nearest}, judges what is the same on every machine, and {left_out} figures that are not were left out"
+        ),
+        Remark::Expired { metric, reason, accepted } => {
+            format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
+        }
+        Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Told(told) => return Cow::Borrowed(told),
+    })
+}
+
+/// The report with its words, as a file has it.
+pub(super) fn in_words(report: &GateReport) -> GateReport {
+    let row = |row: &Row| Row {
+        sentence: Some(sentence(row)),
+        diagnosis: diagnosis(row, &report.rows),
+        ..row.clone()
+    };
+    GateReport {
+        format: REPORT_VERSION,
+        rows: report.rows.iter().map(row).collect(),
+        remarks: report.remarks.iter().map(|told| Remark::Told(remark(told).into_owned())).collect(),
+        ..report.clone()
+    }
 }
 
 /// The number of benchmarks that the rows are about.

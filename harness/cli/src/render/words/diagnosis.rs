@@ -5,9 +5,9 @@ use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standa
 use perfharness_gpu::metric as gpu;
 use perfharness_verdict::judge::{Evidence, Verdict};
 
-use super::report::Row;
+use super::units;
+use crate::compare::Row;
 use crate::record::{BenchmarkRecord, RunRecord};
-use crate::render::units;
 
 /// Causes that a sentence names; more of them would not be read.
 const NAMED: usize = 4;
@@ -18,20 +18,13 @@ const WASTE: f64 = 1.2;
 /// Bytes of a peak or a copy below which a ratio says nothing.
 const FEW_BYTES: f64 = 4096.0;
 
-/// Gives each figure that got worse a sentence about itself, where it is a count or a size, and about what else moved in
-/// the same benchmark, against the same. `items` tells how many items an iteration of a benchmark handles.
-pub(super) fn explain<'a>(rows: &mut [Row], items: &dyn Fn(&str) -> Option<&'a Items>) {
-    let explained: Vec<Option<String>> = rows
-        .iter()
-        .map(|row| (row.judgement.verdict == Verdict::Regressed).then(|| explanation(row, rows, items))?)
-        .collect();
-    for (row, diagnosis) in rows.iter_mut().zip(explained) {
-        row.diagnosis = diagnosis;
+/// Why a figure may have got worse: a count or a size by itself, and what else moved in the same benchmark, against the
+/// same; `None` for any other row. A row from a file keeps the words of the file.
+pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
+    if row.sentence.is_some() || row.judgement.verdict != Verdict::Regressed {
+        return row.diagnosis.clone();
     }
-}
-
-fn explanation<'a>(row: &Row, rows: &[Row], items: &dyn Fn(&str) -> Option<&'a Items>) -> Option<String> {
-    let items = items(&row.benchmark);
+    let items = row.items.as_ref();
     let beside = rows.iter().filter(|other| {
         other.benchmark == row.benchmark && other.against == row.against && other.metric != row.metric
     });
@@ -154,7 +147,7 @@ fn grows(what: &str, before: f64, now: f64) -> String {
 
 /// What a variant in the role `slow` wastes against the best variant of its case, in one sentence; `None` where it has no
 /// figure that is worse, or there is nothing to hold it against.
-pub fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
+pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
     if slow.role != Role::Slow || !slow.succeeded() {
         return None;
     }
@@ -233,28 +226,26 @@ mod tests {
             row.benchmark = "w/c/v".into();
             row.against = Against::Base;
         }
-        explain(&mut rows, &|_| None);
         let slower: Vec<&Row> = rows.iter().filter(|row| is_slower(row)).collect();
         assert!(!slower.is_empty());
         for row in slower {
-            let text = row.diagnosis.as_deref().unwrap();
+            let text = diagnosis(row, &rows).unwrap();
             assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
             assert!(text.contains("syncs from ") && text.contains(" in an iteration"), "{text}");
         }
         let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
-        assert!(rows.iter().filter(|row| !regressed(row)).all(|row| row.diagnosis.is_none()));
+        assert!(rows.iter().filter(|row| !regressed(row)).all(|row| diagnosis(row, &rows).is_none()));
     }
 
     #[test]
     fn a_time_that_moved_alone_says_so() {
-        let mut rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
-        explain(&mut rows, &|_| None);
-        assert!(rows[0].diagnosis.as_deref().unwrap().contains("the same work takes longer"));
+        let rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
+        assert!(diagnosis(&rows[0], &rows).unwrap().contains("the same work takes longer"));
     }
 
     #[test]
     fn a_slow_variant_is_told_what_it_wastes_in_measured_figures() {
-        let text = include_str!("../../tests/fixtures/record.json");
+        let text = include_str!("../../../tests/fixtures/record.json");
         let record = crate::record::file::parse(std::path::Path::new("record.json"), text).unwrap();
         let slow = record.benchmarks.iter().find(|b| b.id.to_string() == "json-logging/n1000/slow").unwrap();
         insta::assert_snapshot!(waste(&record, slow).unwrap());
@@ -270,7 +261,7 @@ mod tests {
             figure(baseline),
             figure(candidate),
             policy,
-            perfharness_verdict::judge::Direction::Lower,
+            Direction::Lower,
         );
         Row {
             benchmark: "w/c/v".into(),
@@ -278,19 +269,17 @@ mod tests {
             title: Some(title.into()),
             unit: Some(unit.into()),
             direction: Some(Direction::Lower),
+            items: Some(Items { count: 100, unit: "steps".into() }),
             against: Against::Base,
             judgement: judgement.unwrap(),
-            sentence: String::new(),
+            sentence: None,
             diagnosis: None,
             reproduce: String::new(),
         }
     }
 
-    fn diagnosed(rows: Vec<Row>) -> Vec<Option<String>> {
-        let mut rows = rows;
-        let items = Items { count: 100, unit: "steps".into() };
-        explain(&mut rows, &|_| Some(&items));
-        rows.into_iter().map(|row| row.diagnosis).collect()
+    fn diagnosed(rows: &[Row]) -> Vec<Option<String>> {
+        rows.iter().map(|row| diagnosis(row, rows)).collect()
     }
 
     #[test]
@@ -311,19 +300,19 @@ mod tests {
             ),
             None,
         ];
-        assert_eq!(diagnosed(rows), due);
+        assert_eq!(diagnosed(&rows), due);
         let device = vec![row("device-growth", "device memory growth", "bytes", 64.0, 128.0)];
         let due = "device memory grows by 128 bytes an iteration instead of 64 bytes";
-        assert_eq!(diagnosed(device), [Some(due.to_owned())]);
+        assert_eq!(diagnosed(&device), [Some(due.to_owned())]);
         let given_back = vec![row("heap-growth", "heap growth", "bytes", -64.0, -1.0)];
         let due = "heap shrinks by 1 byte an iteration instead of 64 bytes";
-        assert_eq!(diagnosed(given_back), [Some(due.to_owned())]);
+        assert_eq!(diagnosed(&given_back), [Some(due.to_owned())]);
     }
 
     #[test]
     fn what_is_added_for_each_item_says_so() {
         let one =
-            |change| diagnosed(vec![row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
+            |change| diagnosed(&[row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
         let due = "heap allocations from 1 to 201 in an iteration (2 more for each of its 100 steps)";
         assert_eq!(one(200.0), [Some(due.to_owned())]);
         assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 in an iteration".to_owned())]);
@@ -332,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_slow_variant_that_leaks_is_told_so_first() {
-        let text = include_str!("../../tests/fixtures/record.json");
+        let text = include_str!("../../../tests/fixtures/record.json");
         let mut record = crate::record::file::parse(std::path::Path::new("record.json"), text).unwrap();
         let id = "json-logging/n1000/slow";
         let metrics = standard::heap_metrics();
