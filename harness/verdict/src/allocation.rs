@@ -18,7 +18,7 @@ pub const MIN_PLACEMENTS: usize = 4;
 /// too.
 pub const MAX_PLACEMENTS: usize = 32;
 
-/// What one more of each level costs, all in the same unit, usually seconds. A level's cost is its own
+/// The cost of one more of each level, all in the same unit, usually seconds. A level's cost is its own
 /// overhead, without that of the levels within: starting the workers, preparing buffers and warming up,
 /// running the two rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Costs {
     pub block: f64,
 }
 
-/// How a launch is filled.
+/// The placements and blocks that fill a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allocation {

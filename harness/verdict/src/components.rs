@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{mean, variance};
 use crate::{Allocation, EstimateError, Paired};
 
-/// How much each level of the nesting adds to the variance of a log-ratio. All figures are variances of
+/// The share of each level of the nesting in the variance of a log-ratio. All figures are variances of
 /// log-ratios: 0.0009 is a standard deviation of 3 %.
 ///
 /// A component is absent where the data cannot tell it from the levels below. It is 0 where the level above
@@ -57,7 +57,7 @@ impl Components {
 ///
 /// # Errors
 ///
-/// If a log-ratio is not finite, or the values are too large for their variance. Too little data is no error:
+/// If a log-ratio is not finite, or the values are too large for their variance. Too little data is not an error:
 /// the component is absent.
 pub fn components(paired: &Paired) -> Result<Components, EstimateError> {
     let launches = paired.block_means()?;

@@ -16,7 +16,7 @@ impl Bounds {
     /// Whether a judgement is within the bounds.
     fn cover(&self, judgement: &Judgement, direction: Direction) -> bool {
         let (figure, ratio) = match (&judgement.reason, &judgement.evidence) {
-            // Or it would excuse each later version, too.
+            // A bound is needed, or each later version would be excused as well.
             (Reason::Redefined { to, .. }, _) => {
                 return self.figure.is_some_and(|version| f64::from(*to) <= version);
             }

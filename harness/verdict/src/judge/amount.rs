@@ -36,14 +36,14 @@ impl Spread {
     pub fn over(figure: f64, launches: impl IntoIterator<Item = f64>, varied: bool) -> Self {
         let launches: Vec<f64> = launches.into_iter().collect();
         let middle = median(&launches).unwrap_or(figure);
-        // What is no number is to be found in the figure itself.
+        // The figure itself tells of values that are not numbers.
         let finite = launches.into_iter().filter(|launch| launch.is_finite());
         let range = finite.fold([figure, figure], |[low, high], launch| [low.min(launch), high.max(launch)]);
         Self { range, middle, varied }
     }
 
-    /// The figures of two sides that are nearest to each other, the same one where the ranges meet: what varies by itself
-    /// proves nothing.
+    /// The figures of two sides that are nearest to each other, the same one where the ranges meet: variation
+    /// by itself proves nothing.
     pub(super) fn nearest(self, now: Self) -> (f64, f64) {
         let ([low, high], [least, largest]) = (self.range, now.range);
         if least > high {
@@ -54,7 +54,7 @@ impl Spread {
             let shared = least.max(low);
             (shared, shared)
         } else {
-            // Ranges of what is no number meet nowhere, and such figures cannot be judged.
+            // Ranges of anything else than numbers never meet, and such figures cannot be judged.
             (f64::NAN, f64::NAN)
         }
     }
@@ -62,7 +62,7 @@ impl Spread {
 
 /// Judges a figure without noise: any change beyond the slack counts. None for a neutral metric.
 ///
-/// If either figure varied between launches, it is no exact figure, and both are judged as sizes with the limits that
+/// If either figure varied between launches, it is not an exact figure, and both are judged as sizes with the limits that
 /// the policy has for that; the evidence says so.
 pub fn judge_exact(
     baseline: ExactFigure,

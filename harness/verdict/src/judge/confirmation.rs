@@ -15,13 +15,13 @@ pub const MAX_CONFIRMATION_LAUNCHES: usize = 64;
 /// A flagged judgement, and the one from fresh launches alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recheck {
-    /// What was flagged.
+    /// The judgement that was flagged.
     pub first: Judgement,
     /// The judgement of the fresh launches, by the same policy.
     pub fresh: Judgement,
 }
 
-/// What became of a flag.
+/// The fate of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confirmation {
@@ -40,7 +40,7 @@ pub struct Confirmation {
 
 /// The number of fresh launches to confirm a flagged estimate with; none if its effect is not beyond the threshold.
 ///
-/// A true effect is to be found again in nine of ten cases. What was flagged tends to be overestimated, because an estimate
+/// A true effect is to be found again in nine of ten cases. A flagged effect tends to be overestimated, because an estimate
 /// that was too small would not have been flagged; so the number is that for an effect `e` in the middle between the
 /// estimate and the nearer end of its interval. That takes the smallest `L` with
 ///

@@ -67,7 +67,7 @@ pub struct PairedEvidence {
     pub smallest_detectable: Option<f64>,
     /// The chance of an effect at least this bad if the true one is exactly at the threshold.
     pub p_value: Option<f64>,
-    /// What ended the measurement.
+    /// The end of the measurement.
     pub ended: Ended,
 }
 
@@ -101,7 +101,7 @@ pub struct UnpairedEvidence {
     pub p_value: Option<f64>,
 }
 
-/// What ended a measurement.
+/// The end of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "reason", rename_all = "kebab-case")]

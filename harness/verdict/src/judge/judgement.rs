@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Confirmation, Evidence, GateOutcome, Why};
 
-/// What follows from a comparison.
+/// The conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -38,7 +38,7 @@ impl Verdict {
     }
 }
 
-/// Why a verdict is what it is.
+/// The reason of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
@@ -71,7 +71,7 @@ pub enum Reason {
     NotConfirmed,
     /// The figures cannot be judged.
     Unusable {
-        /// What is wrong with them.
+        /// The fault in them.
         why: Why,
     },
     /// It is expected, and was not there.
@@ -83,14 +83,14 @@ pub enum Reason {
     },
     /// It is expected, and was skipped.
     Skipped {
-        /// Why it was.
+        /// The cause.
         why: Why,
     },
     /// It is expected and was there, but left no sample.
     NoSamples,
     /// It ended in another way than expected.
     Failed {
-        /// How it ended.
+        /// The way in which it ended.
         why: Why,
     },
     /// It is not expected: nothing was accepted for it yet.
@@ -111,7 +111,7 @@ pub enum Reason {
     Identical,
 }
 
-/// Why a judgement is shown but cannot fail the gate.
+/// The reason for which a judgement is shown but cannot fail the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
@@ -139,7 +139,7 @@ pub enum Advisory {
     UnevenSides,
     /// Somebody accepted it, up to a bound that holds.
     Acknowledged {
-        /// Why.
+        /// The reason that was given.
         reason: String,
     },
 }
@@ -150,17 +150,17 @@ pub enum Advisory {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it is.
+    /// The reason of the verdict.
     pub reason: Reason,
     /// The figures behind it.
     pub evidence: Evidence,
-    /// Why it cannot fail the gate; empty where it can.
+    /// The reasons for which it cannot fail the gate; empty where it can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advisory: Vec<Advisory>,
     /// True if somebody accepted less than this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beyond_acknowledged: bool,
-    /// What became of the first flag, where fresh launches were measured for one. The evidence is then theirs.
+    /// The fate of the first flag, where fresh launches were measured for one. The evidence is then theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
 }
@@ -246,7 +246,7 @@ impl Judgement {
             && matches!(self.evidence, Evidence::TimePaired(_) | Evidence::TimeUnpaired(_))
     }
 
-    /// What it means for the gate.
+    /// The outcome that it gives the gate.
     pub fn outcome(&self) -> GateOutcome {
         if !self.gates() {
             return GateOutcome::Ok;

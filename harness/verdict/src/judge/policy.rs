@@ -28,7 +28,7 @@ pub const GROWTH_MARGIN_BYTES: f64 = 512.0;
 #[serde(try_from = "f64", into = "f64")]
 pub struct Limit(f64);
 
-/// A number that is no limit.
+/// A number that is not a limit.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a limit must be a number that is finite and not negative, and {value} is not")]
 pub struct LimitError {
@@ -74,12 +74,12 @@ impl From<Limit> for f64 {
     }
 }
 
-/// How a figure without noise is judged.
+/// The policy for a figure without noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactPolicy {
     /// The change that does not matter yet, in the unit of the metric.
     pub slack: Limit,
-    /// How the figure is judged if it turns out to vary after all.
+    /// The policy for a figure that turns out to vary after all.
     pub demoted: SizePolicy,
 }
 
@@ -91,7 +91,7 @@ impl ExactPolicy {
     pub const COUNTS: Self = Self { slack: Limit::ZERO, demoted: SizePolicy::COUNTS };
 }
 
-/// How a figure with little noise is judged: a change matters if it exceeds both limits.
+/// The policy for a figure with little noise: a change matters if it exceeds both limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizePolicy {
     /// The share of the smaller figure that does not matter yet.
@@ -109,7 +109,7 @@ impl SizePolicy {
     pub const COUNTS: Self = Self { relative: Limit(SIZE_RELATIVE), margin: Limit(1.0) };
 }
 
-/// How a time is judged.
+/// The policy for a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePolicy {
     /// The smallest change that matters, as a share: 0.03 is 3 % more. With 0 no interval is narrow enough for

@@ -1,5 +1,5 @@
-//! What a row is about, and the rules that follow from that alone: which figure counts, from which change on, and what
-//! excuses it. The defaults in numbers stand in `policy`.
+//! The subject of a row, and the rules that follow from it alone: which figure counts, from which change on, and what
+//! excuses it. The default thresholds and margins stand in `policy`.
 
 use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
 
@@ -19,18 +19,18 @@ pub const CONFIDENCE: f64 = 0.99;
 const GPU_BUSY: &str = "gpu-busy";
 const DEVICE_GROWTH: &str = "device-growth";
 
-/// What computes for a GPU on a machine.
+/// The device that computes for a GPU on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adapter {
     /// A GPU, or there is none.
     Hardware,
     /// The processor.
     Software,
-    /// Nobody knows, because the driver could not be asked.
+    /// An adapter that nothing is known of, because the driver could not be asked.
     Unknown,
 }
 
-/// What a row is about: a metric of a benchmark on a machine.
+/// The subject of a row: a metric of a benchmark on a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The benchmark.
@@ -43,11 +43,11 @@ pub struct Subject<'a> {
     pub uses_gpu: bool,
     /// The same of the benchmark that a speed-up is measured against; of the benchmark itself for any other metric.
     pub reference_uses_gpu: bool,
-    /// What computes for a GPU.
+    /// The device that computes for a GPU.
     pub adapter: Adapter,
 }
 
-/// Whether the time of a variant in this role counts. What is kept slow on purpose is not measured for its time.
+/// Whether the time of a variant in this role counts. A variant that is kept slow on purpose is not measured for its time.
 pub fn time_counts(role: Role) -> bool {
     role != Role::Slow
 }
@@ -119,7 +119,7 @@ impl Subject<'_> {
             let before = ExactFigure { value: near_before, varied: true };
             return judge_exact(before, ExactFigure { value: near, varied: now.varied }, policy, direction);
         }
-        // What had not varied before has no noise that would excuse it now.
+        // A figure that did not vary before has no noise that would excuse it now.
         let varied = before.varied;
         let judged = |before: f64, value: f64| {
             judge_exact(
@@ -182,9 +182,9 @@ impl Subject<'_> {
             judgement = judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS });
         }
         if let Evidence::TimeUnpaired(evidence) = &judgement.evidence {
-            // What the runs of the baseline differ by says what this machine can tell.
+            // The spread between the runs of the baseline limits the changes that this machine can tell.
             let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
-            // It holds for runs of as many launches: one of fewer has more noise than it tells of.
+            // It holds for runs of as many launches: a run of fewer has more noise.
             let needed = stored.launches.min(MIN_LAUNCHES_TO_DECIDE);
             if launches < needed {
                 judgement.verdict = Verdict::Inconclusive;

@@ -8,7 +8,7 @@ use crate::{Estimate, MIN_LAUNCHES_TO_DECIDE};
 /// what was measured.
 pub const MAX_DROPPED_SHARE: f64 = 0.1;
 
-/// What was measured of one time in paired rounds, the baseline in the part of the reference.
+/// The measurement of one time in paired rounds, with the baseline as the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct PairedRun<'a> {
     /// The estimate from the blocks that were kept.
@@ -19,7 +19,7 @@ pub struct PairedRun<'a> {
     pub dropped_blocks: usize,
     /// The blocks that were measured, dropped ones among them.
     pub blocks: usize,
-    /// What ended the measurement.
+    /// The end of the measurement.
     pub ended: Ended,
     /// The smallest effect, as a log-ratio, that this machine tells from no change, as a calibration found it:
     /// [`Detection::mde`](crate::Detection::mde) with a threshold of 0. None where it was not calibrated.
@@ -27,7 +27,7 @@ pub struct PairedRun<'a> {
 }
 
 impl PairedRun<'_> {
-    /// Whether more than [`MAX_DROPPED_SHARE`] was dropped. Multiplied, because 0 of 0 is no share.
+    /// Whether more than [`MAX_DROPPED_SHARE`] was dropped. Multiplied, because 0 of 0 is not a share.
     fn dropped_too_much(&self) -> bool {
         self.dropped_blocks as f64 > MAX_DROPPED_SHARE * self.blocks as f64
     }

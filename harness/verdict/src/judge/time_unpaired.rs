@@ -18,7 +18,7 @@ pub struct RunFigure {
     pub anchor: f64,
 }
 
-/// How much runs differ on a machine class, pooled over many benchmarks.
+/// The spread between runs on a machine class, pooled over many benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// The standard deviation between runs, as a log-ratio to the anchor: `s0`.
@@ -43,7 +43,7 @@ impl Pooled {
     }
 }
 
-/// What is stored of one time.
+/// The stored figures of one time.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredBaseline<'a> {
     /// One figure for each run, of which there should be [`MIN_BASELINE_RUNS`].
@@ -73,7 +73,7 @@ pub struct StoredBaseline<'a> {
 /// Experiments", 2004, <https://doi.org/10.2202/1544-6115.1027>: few runs of one benchmark borrow from all others.
 ///
 /// It is advisory with fewer than [`MIN_BASELINE_RUNS`] runs and for another machine class, `no-baseline` without any
-/// run, and inconclusive without a run of the candidate, without any spread, or if a figure is no positive time.
+/// run, and inconclusive without a run of the candidate, without any spread, or if a figure is not a positive time.
 pub fn judge_unpaired(
     baseline: &StoredBaseline<'_>,
     candidate: &[RunFigure],
@@ -138,7 +138,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// None if there is neither a second run nor a pooled spread, or if it is no spread.
+    /// None if there is neither a second run nor a pooled spread, or if it is not a spread.
     fn of(before: &[f64], after: &[f64], pooled: Option<Pooled>) -> Option<Self> {
         let Pooled { sd: s0, df: d0 } = pooled.unwrap_or(Pooled { sd: 0.0, df: 0.0 });
         let valid = |value: f64| value.is_finite() && value >= 0.0;
@@ -345,7 +345,7 @@ mod tests {
                 let mut draw =
                     |count, center| (0..count).map(|_| center + 0.02 * normal.next()).collect::<Vec<f64>>();
                 let (before, after) = (draw(5, 0.0), draw(2, 0.05));
-                // What eleven runs of some other benchmark say of the class.
+                // The spread of the class, by eleven runs of some other benchmark.
                 let pooled = Pooled { sd: variance(&draw(11, 0.0)).unwrap().sqrt(), df: 10.0 };
                 let row = judge_with(&runs(&before), &runs(&after), Some(pooled), true);
                 unpaired(&row).interval.contains(0.05)

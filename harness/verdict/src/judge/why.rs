@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AccountError;
 
-/// Why something failed, was not there, or cannot be judged: names and figures, which a renderer puts into words.
+/// The cause of a failure, an absence or a doubt: names and figures, which a renderer puts into words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -92,7 +92,7 @@ pub enum Why {
     Told(String),
 }
 
-/// How a benchmark or a worker ended.
+/// The end of a benchmark or a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {

@@ -21,7 +21,7 @@ impl Worsening {
     /// p = P(t(df) >= (effect - delta) / standard_error)
     /// ```
     ///
-    /// None without a spread, which is no evidence of a precise time but of a coarse clock.
+    /// None without a spread, which is evidence of a coarse clock and not of a precise time.
     pub(super) fn p_value(&self, delta: f64) -> Option<f64> {
         if self.standard_error.is_nan() || self.standard_error <= 0.0 {
             return None;
@@ -46,8 +46,8 @@ pub(super) fn worsening(interval: Interval, direction: Direction) -> Option<Inte
     Some(if sign < 0.0 { Interval { lower: -interval.upper, upper: -interval.lower } } else { interval })
 }
 
-/// Where an interval, turned so that positive is worse, lies among the changes that matter, beyond `delta`, and those
-/// that do not, within `±delta`.
+/// The verdict on an interval, turned so that positive is worse: changes beyond `delta` matter, and those within
+/// `±delta` do not.
 pub(super) fn zone(worsening: Interval, delta: f64) -> (Verdict, Reason) {
     let Interval { lower, upper } = worsening;
     if lower > delta {
@@ -63,7 +63,7 @@ pub(super) fn zone(worsening: Interval, delta: f64) -> (Verdict, Reason) {
     }
 }
 
-/// What an interval of `confidence` counts as detecting: that one of its bounds lies beyond `delta`.
+/// The detection by an interval of `confidence`, one of whose bounds lies beyond `delta`.
 pub(super) fn detection(delta: f64, confidence: f64) -> Detection {
     Detection::new(delta, (1.0 - confidence) / 2.0)
 }
