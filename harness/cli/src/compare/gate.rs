@@ -14,7 +14,8 @@ use perfharness_contract::{
 };
 use perfharness_gpu::metric::GPU_BUSY;
 use perfharness_verdict::judge::{
-    Adapter, End, GateOutcome, Judgement, Pooled, SPEED_UP, Seen, SeenState, Spread, Subject, Verdict, Why,
+    Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
+    Spread, Subject, Verdict, Why, account,
 };
 
 use acknowledgement::acknowledge;
@@ -29,14 +30,14 @@ use crate::baseline::accept::identity;
 use crate::measure::Outcome;
 use crate::record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, SourceState, WorkerRecord};
 
-/// What a record is judged by.
+/// The terms that a record is judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// The accepted figures, where there are some.
     pub baseline: Option<&'a Baseline>,
-    /// Which change matters.
+    /// The changes that matter.
     pub policy: &'a GatePolicy,
-    /// What to call when the row is to be measured again, without the benchmark.
+    /// The command that measures a row again, without the benchmark.
     pub command: &'a str,
     /// Whether the accepted figures are the launches of a single run, so that times prove nothing.
     pub one_run: bool,
@@ -51,14 +52,14 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     let mut remarks = Vec::new();
     rows.extend(judging.workers());
     rows.extend(judging.against_base());
-    // Programs that are the same were not measured, and what is accepted says nothing of them.
+    // Programs that are the same were not measured, and accepted figures say nothing of them.
     let identical = record.base.as_ref().is_some_and(|base| base.identical);
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
     confirm_flags(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
-    // One that is not judged by anything still fails the gate when it failed.
+    // A benchmark that failed fails the gate even where nothing judges it.
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
         if !rows.iter().any(|row| row.benchmark == id && row.judgement.verdict == Verdict::Failed) {
@@ -169,7 +170,7 @@ impl Judging<'_> {
                 return SeenState::Skipped { why: why() };
             }
             let wall = benchmark.metrics.get(standard::WALL_TIME);
-            // What is meant to fail leaves no sample.
+            // A benchmark that is meant to fail leaves no sample.
             let samples = wall.map_or(1, |wall| wall.samples as u64);
             SeenState::Measured { samples }
         };
@@ -179,6 +180,39 @@ impl Judging<'_> {
             state: state(benchmark),
         };
         self.record.benchmarks.iter().map(seen).collect()
+    }
+
+    /// The expected benchmarks that were measured; each of the others gets a row. One that is skipped now failed where
+    /// `is_left_out` says that the code is the reason.
+    fn measured(
+        &self,
+        expected: impl Iterator<Item = Expected>,
+        against: Against,
+        is_left_out: impl Fn(&BenchmarkRecord) -> bool,
+        rows: &mut Vec<Row>,
+    ) -> Vec<&BenchmarkRecord> {
+        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                rows.push(self.row("the record", None, against, Judgement::unusable(error)));
+                return Vec::new();
+            }
+        };
+        let mut measured = Vec::new();
+        for Account { id, presence } in accounts {
+            let benchmark = self.benchmark(&id);
+            let is_skipped = matches!(presence, Presence::Skipped { .. });
+            let skipped = benchmark.filter(|b| is_skipped && b.outcome.kind == OutcomeKind::Skipped);
+            let judgement = match skipped.filter(|skipped| is_left_out(skipped)) {
+                Some(skipped) => Some(Judgement::failed(Why::LeftOut(end(&skipped.outcome)))),
+                None => presence.judgement(),
+            };
+            match judgement {
+                Some(judgement) => rows.push(self.row(&id, None, against, judgement)),
+                None => measured.extend(benchmark),
+            }
+        }
+        measured
     }
 
     fn identity(&self, id: &BenchmarkId) -> Option<String> {
@@ -199,14 +233,14 @@ impl Judging<'_> {
         self.record.metrics.iter().chain(own).collect()
     }
 
-    /// What an iteration of a benchmark handles, where its case says how much.
+    /// The items that an iteration of a benchmark handles, where its case counts them.
     fn items(&self, id: &str) -> Option<&Items> {
         let id = &self.benchmark(id)?.id;
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
         workload.cases.iter().find(|c| c.id == id.case)?.items.as_ref()
     }
 
-    /// Whether the variant that a benchmark is compared with was measured, too.
+    /// Whether the variant that a benchmark is compared with was measured as well.
     fn has_reference(&self, id: &BenchmarkId) -> bool {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let reference = workload.and_then(|workload| {
@@ -222,14 +256,14 @@ impl Judging<'_> {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
         let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
-        // Not by a figure that the change itself has added: it would be judged more mildly.
+        // A figure that the change itself has added does not count: the change would be judged more mildly by it.
         let base = self.record.base.iter().flat_map(|base| &base.benchmarks);
         let benchmark = base.chain(&self.record.benchmarks).find(|benchmark| benchmark.id == *id);
         let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
         needs_one || busy.is_some()
     }
 
-    /// What computes for a GPU here.
+    /// The device that computes for a GPU here.
     fn adapter(&self) -> Adapter {
         let machine = &self.record.machine;
         if machine.has_software_adapter() {
@@ -241,7 +275,7 @@ impl Judging<'_> {
         }
     }
 
-    /// What a row about a metric of a benchmark is judged as.
+    /// The subject of a row about a metric of a benchmark.
     fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
         let uses_gpu = self.uses_gpu(benchmark);
         let adapter = self.adapter();
@@ -254,7 +288,7 @@ fn spread(record: &MetricRecord, value: f64) -> Spread {
     Spread::over(value, record.launches.iter().map(|launch| launch.0), record.demoted)
 }
 
-/// Why a figure is not there.
+/// The cause of a figure that is absent.
 fn absence(record: &MetricRecord) -> Why {
     record.value.absence().map_or(Why::NotMeasured, Into::into)
 }

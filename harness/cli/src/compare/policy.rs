@@ -1,4 +1,4 @@
-//! Which change of which metric matters: the configuration's rules over the defaults.
+//! The change of each metric that matters: the configuration's rules over the defaults.
 
 use std::str::FromStr;
 
@@ -36,7 +36,7 @@ pub struct GatePolicy {
     pub reads_sources: Option<bool>,
 }
 
-/// A rule for some benchmarks and metrics. What it does not say stays as it is.
+/// A rule for some benchmarks and metrics. Whatever it leaves out stays as it is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitRule {
@@ -68,9 +68,9 @@ pub struct Acknowledgement {
     pub bound: Option<f64>,
     /// For times: the largest ratio to the baseline that is accepted, e.g. 1.2.
     pub ratio: Option<f64>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Since when, RFC 3339 or a date; it counts until figures are accepted that are later.
+    /// The date, or the moment in RFC 3339, since when it counts, until later figures are accepted.
     pub since: Moment,
 }
 
@@ -134,19 +134,19 @@ impl GatePolicy {
         Self { build: None, worker: None, reads_sources: None, ..self.clone() }
     }
 
-    /// How a time is judged where no rule says otherwise.
+    /// The policy for a time where no rule says otherwise.
     pub fn time_default(&self) -> TimePolicy {
         self.time.map_or(TimePolicy::HARDWARE, |threshold| TimePolicy { threshold })
     }
 
-    /// How a time is judged.
+    /// The policy for a time.
     pub fn time(&self, subject: &Subject<'_>) -> TimePolicy {
         let own = if subject.is_software() { self.software_time } else { self.time };
         let named = self.rules(subject).filter_map(|rule| rule.threshold).last();
         named.or(own).map_or_else(|| subject.time_policy(), |threshold| TimePolicy { threshold })
     }
 
-    /// How a figure with little noise is judged.
+    /// The policy for a figure with little noise.
     pub fn size(&self, subject: &Subject<'_>) -> SizePolicy {
         let default = subject.size_policy();
         let is_bytes = subject.metric.unit == "bytes";
@@ -159,7 +159,7 @@ impl GatePolicy {
         }
     }
 
-    /// How a figure without noise is judged.
+    /// The policy for a figure without noise.
     pub fn exact(&self, subject: &Subject<'_>) -> ExactPolicy {
         let slack = self.rules(subject).filter_map(|rule| rule.slack).last();
         ExactPolicy { slack: slack.unwrap_or(Limit::ZERO), demoted: self.size(subject) }
@@ -182,7 +182,7 @@ impl Acknowledgement {
         })
     }
 
-    /// Tells if it is about the definition of something: a benchmark, a workload, or the configuration file.
+    /// Whether it is about the definition of something: a benchmark, a workload, or the configuration file.
     pub fn is_of(&self, subject: &str) -> bool {
         let is_it = match subject.parse() {
             Ok(id) => self.benchmark.0.matches_id(&id),

@@ -1,4 +1,4 @@
-//! What a gate found: the one form between judging and showing.
+//! The report of a gate: the one form between judging and showing.
 
 use perfharness_contract::{Direction, Items};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Verdict};
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 /// `floor` of a size is its `margin`. Reports of format 1 are still read.
 pub const REPORT_VERSION: u32 = 2;
 
-/// What a gate found.
+/// The report of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "perfharness gate report, format 2")]
 pub struct GateReport {
     /// Version of this format.
     pub format: u32,
-    /// What follows for the whole.
+    /// The outcome of the whole.
     pub outcome: GateOutcome,
     /// The run that was judged.
     pub run: String,
@@ -31,16 +31,16 @@ pub struct GateReport {
     pub baseline: Option<BaselineInfo>,
     /// The judgements, worst first.
     pub rows: Vec<Row>,
-    /// What else should be known.
+    /// Remarks beside the rows.
     pub remarks: Vec<Remark>,
 }
 
-/// Something else that should be known of a gate. A file has it in words.
+/// A remark beside the rows of a gate. A file has it in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(with = "String")]
 #[serde(untagged)]
 pub enum Remark {
-    /// There are no accepted figures of the machine class.
+    /// The machine class has no accepted figures.
     OtherClass {
         /// The machine class.
         class: String,
@@ -58,7 +58,7 @@ pub enum Remark {
         /// When the figures were accepted.
         accepted: String,
     },
-    /// Nothing needs an acknowledgement.
+    /// An acknowledgement that nothing needs.
     Unneeded {
         /// The metric of the acknowledgement.
         metric: String,
@@ -75,7 +75,7 @@ impl From<String> for Remark {
     }
 }
 
-/// Which accepted figures were used.
+/// The accepted figures that were used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineInfo {
     /// Their machine class.
@@ -86,7 +86,7 @@ pub struct BaselineInfo {
     pub accepted: Option<String>,
 }
 
-/// What a row is held against.
+/// The reference of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Against {
@@ -94,14 +94,14 @@ pub enum Against {
     Base,
     /// Accepted figures.
     Baseline,
-    /// That it ends as it is expected to.
+    /// The outcome that it is expected to end with.
     Expectation,
 }
 
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// The benchmark's id, or what else it is about.
+    /// The benchmark's id, or another subject.
     pub benchmark: String,
     /// The metric; absent where it is about the benchmark as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,13 +112,13 @@ pub struct Row {
     /// The metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Which way the metric gets better.
+    /// The way in which the metric gets better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// What an iteration of the benchmark handles, where its case says how much; only the words of a file tell it.
+    /// The items that an iteration of the benchmark handles, where its case counts them; a file has them in its words only.
     #[serde(skip)]
     pub items: Option<Items>,
-    /// What it is held against.
+    /// The reference that it is held against.
     pub against: Against,
     /// The judgement with its evidence.
     pub judgement: Judgement,
@@ -133,7 +133,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What the row means for the gate, worst first, and then by name.
+    /// The key to sort rows by: worst for the gate first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
             Verdict::Failed => 7,
@@ -167,7 +167,7 @@ impl Row {
     }
 }
 
-/// How often each verdict was reached.
+/// The number of rows with each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Failed.
@@ -189,7 +189,7 @@ pub struct Tally {
 }
 
 impl GateReport {
-    /// How often each verdict was reached.
+    /// The number of rows with each verdict.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for row in &self.rows {

@@ -1,4 +1,4 @@
-//! What somebody accepted.
+//! Regressions and redefinitions that somebody accepted.
 
 use perfharness_contract::BenchmarkId;
 use perfharness_verdict::judge::Verdict;
@@ -6,7 +6,7 @@ use perfharness_verdict::judge::Verdict;
 use super::Terms;
 use crate::compare::report::{Remark, Row};
 
-/// Takes out of the decision what somebody accepted.
+/// Takes out of the decision the changes that somebody accepted.
 pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec<Remark>) {
     for acknowledged in &terms.policy.acknowledged {
         let mut is_used = false;

@@ -1,9 +1,7 @@
 //! Two builds that were measured in the same rounds.
 
 use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, standard};
-use perfharness_verdict::judge::{
-    Account, Ended, Expected, Judgement, PairedRun, Presence, Subject, Why, account,
-};
+use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
 
 use super::{Judging, absence, end, is_case_of, spread};
 use crate::compare::report::{Against, Row};
@@ -16,7 +14,7 @@ impl Judging<'_> {
         let Some(base) = &self.record.base else { return Vec::new() };
         let against = Against::Base;
         let mut rows = Vec::new();
-        // What they would have had to be compared with is not even known.
+        // Nobody knows which benchmarks these would have been compared with.
         for worker in base.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
             let name = format!("worker {} of the base", worker.name);
             let judgement = Judgement::skipped(Why::NoWorkloads(end(&worker.outcome)));
@@ -42,26 +40,8 @@ impl Judging<'_> {
             id: selected.id.to_string(),
             identity: Some(selected.identity.0.clone()),
         });
-        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
-            Ok(accounts) => accounts,
-            Err(error) => {
-                rows.push(self.row("the record", None, against, Judgement::unusable(error)));
-                return rows;
-            }
-        };
-        for Account { id, presence } in accounts {
-            if matches!(presence, Presence::Skipped { .. })
-                && let Some(head) = self.benchmark(&id).filter(|head| is_left_out(base, head))
-            {
-                let judgement = Judgement::failed(Why::LeftOut(end(&head.outcome)));
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            if let Some(judgement) = presence.judgement() {
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            let Some(head) = self.benchmark(&id) else { continue };
+        for head in self.measured(expected, against, |head| is_left_out(base, head), &mut rows) {
+            let id = head.id.to_string();
             let selected: Option<&SelectedRecord> = base.selected.iter().find(|s| s.id == head.id);
             if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
                 let judgement = Judgement::redefined(selected.definition, head.definition);
@@ -89,7 +69,7 @@ impl Judging<'_> {
         rows
     }
 
-    /// Tells if the base has a benchmark by the same definition.
+    /// Whether the base has a benchmark by the same definition.
     pub(super) fn is_as_in_base(&self, id: &BenchmarkId, definition: u32) -> bool {
         let selected = self.record.base.iter().flat_map(|base| &base.selected);
         selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
@@ -128,7 +108,7 @@ impl Judging<'_> {
                 continue;
             }
             let judgement = match (old.value.value(), new.value.value()) {
-                // Of what took no time on either side there is no ratio.
+                // Two times of zero have no ratio.
                 (Some(0.0), Some(0.0)) if is_time => None,
                 (Some(_), Some(_)) if is_time => Some(
                     self.paired(&subject)
@@ -150,7 +130,7 @@ impl Judging<'_> {
                     let judgement = Judgement::skipped(absence(new));
                     Some(if is_time { subject.advise_time(judgement) } else { judgement })
                 }
-                // What the base does not tell is new, or was absent on both sides.
+                // A figure that the base lacks is new, or was absent on both sides.
                 _ => None,
             };
             rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Base, j)));
@@ -187,10 +167,10 @@ impl Judging<'_> {
     }
 }
 
-/// Tells if the change itself skips what the base measures: neither was it cut off, nor does the base skip it, too.
+/// Whether the base does not skip what is skipped here.
 fn is_left_out(base: &BaseRecord, head: &BenchmarkRecord) -> bool {
-    let is_skipped = |benchmark: &BenchmarkRecord| benchmark.outcome.kind == OutcomeKind::Skipped;
-    is_skipped(head) && base.benchmarks.iter().find(|b| b.id == head.id).is_none_or(|b| !is_skipped(b))
+    let before = base.benchmarks.iter().find(|before| before.id == head.id);
+    before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
 }
 
 fn ended(end: Option<&CaseEnd>) -> Ended {

@@ -1,12 +1,11 @@
 //! A record against accepted figures.
 
-use perfharness_contract::{Direction, MetricDef, MetricKind, Number, OutcomeKind, Portability, standard};
+use perfharness_contract::{Direction, MetricDef, MetricKind, Number, Portability, standard};
 use perfharness_verdict::judge::{
-    Account, Expected, Judgement, Pooled, Presence, RunFigure, SPEED_UP, Spread, StoredBaseline, Subject,
-    Why, account,
+    Expected, Judgement, Pooled, Presence, RunFigure, SPEED_UP, Spread, StoredBaseline, Subject, Why,
 };
 
-use super::{Judging, absence, end, speed_up, spread};
+use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures};
 use crate::compare::report::{Against, Remark, Row};
@@ -40,30 +39,11 @@ impl Judging<'_> {
             .iter()
             .filter(in_scope)
             .map(|entry| Expected { id: entry.id.to_string(), identity: Some(entry.identity.0.clone()) });
-        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
-            Ok(accounts) => accounts,
-            Err(error) => {
-                let judgement = Judgement::unusable(error);
-                return vec![self.row("the record", None, against, judgement)];
-            }
-        };
         let mut rows = Vec::new();
         let mut left_out = 0;
-        for Account { id, presence } in accounts {
-            // On a machine of the same class nothing else than the code can be the reason.
-            if matches!(presence, Presence::Skipped { .. })
-                && same_class
-                && let Some(skipped) = self.benchmark(&id).filter(|b| b.outcome.kind == OutcomeKind::Skipped)
-            {
-                let judgement = Judgement::failed(Why::LeftOut(end(&skipped.outcome)));
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            if let Some(judgement) = presence.judgement() {
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            let Some(benchmark) = self.benchmark(&id) else { continue };
+        // On a machine of the same class, nothing else than the code can be the reason to skip it.
+        for benchmark in self.measured(expected, against, |_| same_class, &mut rows) {
+            let id = benchmark.id.to_string();
             let Some(entry) = baseline.entry(&benchmark.id) else { continue };
             if entry.definition != benchmark.definition {
                 let (from, to) = (entry.definition, benchmark.definition);
@@ -117,8 +97,8 @@ impl Judging<'_> {
                 *left_out += 1;
                 continue;
             }
-            // What has noise is judged within the rounds where there is a base. A gate's worker is another program than that
-            // of a run, too, and so another size.
+            // Figures with noise are judged within the rounds where there is a base. The worker of a gate is also another
+            // program than that of a run, and so has other sizes.
             if figures.kind != MetricKind::Exact && self.record.base.is_some() {
                 continue;
             }
@@ -191,7 +171,7 @@ impl Judging<'_> {
                 }
                 self.unpaired(&subject, (figures, &runs), now, found.launches.len())
             }
-            // What is computed from other figures is judged by those.
+            // A figure that is computed from others is judged by those.
             MetricKind::Derived => None,
         }
     }

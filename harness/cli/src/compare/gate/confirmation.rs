@@ -1,4 +1,4 @@
-//! What is measured anew before it counts, and what follows from that.
+//! Flags that are measured anew before they count, and the conclusions from that.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Judging, end, is_case_of};
 use crate::compare::report::{Against, GateReport, Row};
 use crate::record::{ComparisonRecord, RunRecord};
 
-/// What is to be measured again before it counts, with the fresh launches that it takes.
+/// The benchmarks to measure again before they count, with the fresh launches that each takes.
 pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
     let mut flagged = BTreeMap::new();
     for row in &report.rows {
@@ -21,7 +21,7 @@ pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
     flagged
 }
 
-/// Replaces flagged rows that were measured anew by what follows from that. All of them are judged together.
+/// Replaces the judgements of flagged rows that were measured anew. All of them are judged together.
 pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
     let flagged: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].judgement.needs_confirmation()).collect();
     let rechecks: Vec<(usize, Recheck)> = flagged

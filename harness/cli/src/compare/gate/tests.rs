@@ -142,7 +142,7 @@ fn an_unchanged_run_is_unchanged_in_every_row() {
     let tally = report.tally();
     assert_eq!((tally.regressed, tally.inconclusive, tally.failed, tally.no_baseline), (0, 0, 0, 0));
     assert!(tally.unchanged >= 12, "{tally:?}");
-    // What is done is not judged, and what is derived is judged by what it comes from.
+    // Work is not judged, and a derived figure is judged by those that it comes from.
     assert!(report.rows.iter().all(|row| row.metric.as_deref() != Some("steps")));
 }
 
@@ -178,7 +178,7 @@ fn a_speed_up_that_went_regresses() {
     assert_eq!(row.direction, Some(Direction::Higher), "{row:#?}");
 }
 
-/// What else runs on a machine weighs on all cores differently from one.
+/// Other processes on a machine weigh on all cores differently from one.
 #[rstest]
 #[case::of_a_gpu(&[1], "integrated", false)]
 #[case::of_what_nobody_knows(&[1], "unknown", false)]
@@ -266,7 +266,7 @@ fn without_anything_to_compare_a_gate_is_not_green() {
     let report = judged(&other);
     assert_eq!(report.outcome, GateOutcome::Redefined, "{report:#?}");
     assert_eq!(row(&report, "slow", "").judgement.reason, Reason::Redefined { from: 1, to: 2 });
-    // What the base defines so, too, is not for this change to mend.
+    // A definition that the base has as well is not for this change to mend.
     let mut older = against_base(0.0);
     older.workloads[0].version = 2;
     older.benchmarks.iter_mut().for_each(|benchmark| benchmark.definition = 2);
@@ -451,7 +451,7 @@ fn identical_programs_pass_without_being_measured() {
     let report = paired(&record);
     assert_eq!(report.outcome, GateOutcome::Ok);
     assert_eq!(report.rows[0].judgement.reason, Reason::Identical);
-    // What is accepted is not missed, because nothing was measured.
+    // Accepted figures are not missed, because nothing was measured.
     assert_eq!(judged(&record).outcome, GateOutcome::Ok);
     // A gate of the base against itself shows nothing of any change.
     let digest = perfharness_contract::Digest::of(b"program");
@@ -566,7 +566,7 @@ fn another_definition_stays_open_until_it_is_acknowledged() {
 
 #[test]
 fn a_change_does_not_excuse_itself_by_new_metrics_or_less_work() {
-    // What computes on a GPU is judged more mildly on a software adapter, and so is the heap beside its driver.
+    // A benchmark on a GPU is judged more mildly on a software adapter, and so is the heap beside its driver.
     let mut record = against_base(0.0);
     let id = record.benchmarks[1].id.clone();
     let busy = serde_json::from_value(metric("ns", "time", &[1.0; 8])).unwrap();

@@ -1,5 +1,5 @@
-//! Why: what moved together with a figure that got worse, and what a slow variant wastes. Measured figures only; that two
-//! of them moved together is said, and that one is the cause of the other is not.
+//! Figures that moved together with one that got worse, and figures that a slow variant wastes. All of them are measured;
+//! the words say that two figures moved together, and never that one is the cause of the other.
 
 use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standard};
 use perfharness_gpu::metric as gpu;
@@ -18,8 +18,8 @@ const WASTE: f64 = 1.2;
 /// Bytes of a peak or a copy below which a ratio says nothing.
 const FEW_BYTES: f64 = 4096.0;
 
-/// Why a figure may have got worse: a count or a size by itself, and what else moved in the same benchmark, against the
-/// same; `None` for any other row. A row from a file keeps the words of the file.
+/// The diagnosis of a figure that got worse: a count or a size itself, and the figures of the same benchmark that moved as
+/// well, against the same; `None` for any other row. A row from a file keeps the words of the file.
 pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
     if row.sentence.is_some() || row.judgement.verdict != Verdict::Regressed {
         return row.diagnosis.clone();
@@ -50,7 +50,7 @@ pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
     Some(format!("{own}: {}{more}", named.join(", ")))
 }
 
-/// How much a figure proves.
+/// The weight of a figure as a proof, largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Exact,
@@ -66,7 +66,7 @@ struct Movement {
     text: String,
 }
 
-/// How a figure got worse, where it did.
+/// The movement of a figure that got worse; `None` for any other.
 fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
     let title = row.title.as_deref()?;
     let lower_is_better = row.direction != Some(Direction::Higher);
@@ -125,7 +125,7 @@ fn for_each(change: f64, items: Option<&Items>) -> String {
     )
 }
 
-/// What a metric is the growth of; none where it is none.
+/// The memory that a metric is the growth of; `None` for any other metric.
 fn growing(metric: &str) -> Option<&'static str> {
     match metric {
         standard::HEAP_GROWTH => Some("heap"),
@@ -145,7 +145,7 @@ fn grows(what: &str, before: f64, now: f64) -> String {
     format!("{what} grows by {} an iteration{instead}", bytes(now))
 }
 
-/// What a variant in the role `slow` wastes against the best variant of its case, in one sentence; `None` where it has no
+/// The waste of a variant in the role `slow` against the best variant of its case, in one sentence; `None` where it has no
 /// figure that is worse, or there is nothing to hold it against.
 pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
     if slow.role != Role::Slow || !slow.succeeded() {
@@ -190,7 +190,7 @@ fn wasted(metric: &MetricDef, slow: &BenchmarkRecord, best: &BenchmarkRecord) ->
     };
     let ((kind, more), (best_kind, less)) = (record(slow)?, record(best)?);
     if let Some(what) = growing(metric.id.as_str()) {
-        // What varies proves nothing.
+        // A figure that varies proves nothing.
         let counted = kind == MetricKind::Exact && best_kind == MetricKind::Exact;
         let leaks = counted && more > less && more > 0.0;
         return leaks.then(|| (f64::INFINITY, grows(what, less, more)));

@@ -15,7 +15,7 @@ use super::units;
 use crate::compare::{Against, GateReport, REPORT_VERSION, Remark, Row, Tally};
 use crate::record::short_commit;
 
-/// What a row is worth showing for.
+/// The reason for which a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     /// It decides that the gate is not ok.
@@ -75,7 +75,7 @@ pub(in crate::render) fn sign(row: &Row) -> &'static str {
     }
 }
 
-/// How often each verdict was reached, worst first, without those that never were.
+/// The number of rows with each verdict, worst first, without verdicts that no row has.
 pub(in crate::render) fn tally(tally: Tally) -> String {
     let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
         tally;
@@ -97,7 +97,7 @@ pub(in crate::render) fn tally(tally: Tally) -> String {
     if told.is_empty() { "no rows".into() } else { told.join(", ") }
 }
 
-/// What was measured, and what it was held against: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
+/// The measured code and its references: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
 pub(in crate::render) fn held_against(report: &GateReport) -> String {
     let measured = report.commit.as_deref().map_or_else(|| "what was measured".to_owned(), short);
     let mut against = Vec::new();

@@ -9,7 +9,7 @@ use perfharness_verdict::judge::{
 use super::units;
 use crate::compare::Row;
 
-/// What was found and what it was held against, without a full stop. A row from a file keeps the words of the file.
+/// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
 ///
 /// Shares are those of the baseline: a time that falls from 100 to 88 is "12 % faster". The interval follows the word
 /// before it, so that it is negative where the change might be the other way.
@@ -111,7 +111,7 @@ fn effect(row: &Row, ratio: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// What the figures of a time do not say by themselves.
+/// The conclusion that the figures of a time do not show by themselves.
 fn conclusion(judgement: &Judgement, smallest_detectable: Option<f64>) -> Vec<String> {
     match &judgement.reason {
         Reason::BeyondThreshold if judgement.verdict == Verdict::Regressed => {
