@@ -1,6 +1,7 @@
 //! The subject of a row, and the rules that follow from it alone: which figure counts, from which change on, and what
 //! excuses it. The default thresholds and margins stand in `policy`.
 
+use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
 use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
 
 use super::{
@@ -15,9 +16,6 @@ pub const SPEED_UP: &str = "speed-up";
 
 /// Confidence of the intervals that verdicts rest on.
 pub const CONFIDENCE: f64 = 0.99;
-
-const GPU_BUSY: &str = "gpu-busy";
-const DEVICE_GROWTH: &str = "device-growth";
 
 /// The device that computes for a GPU on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

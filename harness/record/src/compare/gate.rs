@@ -1,0 +1,299 @@
+//! From a record, a baseline and a policy to the rows of a gate: a pure function.
+
+mod acknowledgement;
+mod against_base;
+mod against_baseline;
+mod confirmation;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::gpu_metric::GPU_BUSY;
+use perfharness_contract::{
+    BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
+};
+use perfharness_verdict::judge::{
+    Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
+    Spread, Subject, Verdict, Why, account,
+};
+
+use acknowledgement::acknowledge;
+use against_baseline::pooled;
+use confirmation::confirm_flags;
+pub use confirmation::flagged;
+
+use super::policy::GatePolicy;
+use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
+use crate::baseline::Baseline;
+use crate::baseline::accept::identity;
+use crate::{BenchmarkRecord, CaseRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
+
+/// The terms that a record is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The accepted figures, where there are some.
+    pub baseline: Option<&'a Baseline>,
+    /// The changes that matter.
+    pub policy: &'a GatePolicy,
+    /// The command that measures a row again, without the benchmark.
+    pub command: &'a str,
+    /// Whether the accepted figures are the launches of a single run, so that times prove nothing.
+    pub one_run: bool,
+}
+
+/// Judges a record against its base, where it was measured against one, and against accepted figures, where there are
+/// some.
+pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
+    let by_id = record.benchmarks.iter().map(|benchmark| (benchmark.id.to_string(), benchmark)).collect();
+    let judging = Judging { record, terms, pooled: terms.baseline.and_then(pooled), by_id };
+    let mut rows = Vec::new();
+    let mut remarks = Vec::new();
+    rows.extend(judging.workers());
+    rows.extend(judging.against_base());
+    // Programs that are the same were not measured, and accepted figures say nothing of them.
+    let identical = record.base.as_ref().is_some_and(|base| base.identical);
+    if let Some(baseline) = terms.baseline.filter(|_| !identical) {
+        rows.extend(judging.against_baseline(baseline, &mut remarks));
+    }
+    confirm_flags(&mut rows, &judging);
+    acknowledge(&mut rows, terms, &mut remarks);
+    // A benchmark that failed fails the gate even where nothing judges it.
+    for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
+        let id = benchmark.id.to_string();
+        if !rows.iter().any(|row| row.benchmark == id && row.judgement.verdict == Verdict::Failed) {
+            let judgement = Judgement::failed(Why::Ended(end(&benchmark.outcome)));
+            rows.push(judging.row(&id, None, Against::Expectation, judgement));
+        }
+    }
+    rows.sort_by(|a, b| a.key().cmp(&b.key()));
+    let outcome = GateOutcome::of(rows.iter().map(|row| &row.judgement));
+    GateReport {
+        format: REPORT_VERSION,
+        outcome,
+        run: record.run.id.clone(),
+        commit: commit(&record.source),
+        base_commit: record.base.as_ref().and_then(|base| commit(&base.source)),
+        machine_class: record.machine.class.clone(),
+        baseline: terms.baseline.map(|baseline| BaselineInfo {
+            class: baseline.class.clone(),
+            same_class: baseline.class == record.machine.class,
+            accepted: baseline.acceptances.last().map(|a| a.when.clone()),
+        }),
+        rows,
+        remarks,
+    }
+}
+
+fn commit(source: &SourceState) -> Option<String> {
+    match source {
+        SourceState::Git { commit, dirty: false, .. } => Some(commit.clone()),
+        SourceState::Git { commit, dirty: true, .. } => Some(format!("{commit} with changes")),
+        SourceState::Absent { .. } => None,
+    }
+}
+
+fn end(outcome: &Outcome) -> End {
+    End { kind: outcome.kind, reason: outcome.reason.clone() }
+}
+
+/// The definition of the speed-up of a variant over its reference, which is judged like a metric.
+fn speed_up() -> MetricDef {
+    MetricDef {
+        unit: "times".into(),
+        kind: MetricKind::Derived,
+        direction: Direction::Higher,
+        ..MetricDef::time(SPEED_UP, "speed-up over its reference")
+    }
+}
+
+struct Judging<'a> {
+    record: &'a RunRecord,
+    terms: &'a Terms<'a>,
+    pooled: Option<Pooled>,
+    by_id: BTreeMap<String, &'a BenchmarkRecord>,
+}
+
+impl Judging<'_> {
+    fn row(
+        &self,
+        benchmark: &str,
+        metric: Option<&MetricDef>,
+        against: Against,
+        judgement: Judgement,
+    ) -> Row {
+        Row {
+            benchmark: benchmark.to_owned(),
+            metric: metric.map(|m| m.id.to_string()),
+            title: metric.map(|m| m.label().to_owned()),
+            unit: metric.map(|m| m.unit.clone()),
+            direction: metric.map(|m| m.direction),
+            against,
+            items: self.items(benchmark).cloned(),
+            judgement,
+            sentence: None,
+            diagnosis: None,
+            reproduce: self.command_for(benchmark),
+        }
+    }
+
+    /// The command that measures something again: a benchmark or a workload, or else everything.
+    fn command_for(&self, subject: &str) -> String {
+        let is_workload = self.record.workloads.iter().any(|workload| workload.id == subject);
+        let command = self.terms.command;
+        if is_workload || subject.parse::<BenchmarkId>().is_ok() {
+            format!("{command} {subject}")
+        } else {
+            command.to_owned()
+        }
+    }
+
+    /// Workers that gave no workloads.
+    fn workers(&self) -> Vec<Row> {
+        let failed = self.record.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok);
+        let row = |worker: &WorkerRecord| {
+            let name = format!("worker {}", worker.name);
+            let judgement = Judgement::failed(Why::Ended(end(&worker.outcome)));
+            self.row(&name, None, Against::Expectation, judgement)
+        };
+        failed.map(row).collect()
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        let state = |benchmark: &BenchmarkRecord| {
+            let why = || Why::Ended(end(&benchmark.outcome));
+            if benchmark.failed() {
+                return SeenState::Failed { why: why() };
+            }
+            if !benchmark.succeeded() {
+                return SeenState::Skipped { why: why() };
+            }
+            let wall = benchmark.metrics.get(standard::WALL_TIME);
+            // A benchmark that is meant to fail leaves no sample.
+            let samples = wall.map_or(1, |wall| wall.samples as u64);
+            SeenState::Measured { samples }
+        };
+        let seen = |benchmark: &BenchmarkRecord| Seen {
+            id: benchmark.id.to_string(),
+            identity: self.identity(&benchmark.id),
+            state: state(benchmark),
+        };
+        self.record.benchmarks.iter().map(seen).collect()
+    }
+
+    /// The expected benchmarks that were measured; each of the others gets a row. One that is skipped now failed where
+    /// `is_left_out` says that the code is the reason.
+    fn measured(
+        &self,
+        expected: impl Iterator<Item = Expected>,
+        against: Against,
+        is_left_out: impl Fn(&BenchmarkRecord) -> bool,
+        rows: &mut Vec<Row>,
+    ) -> Vec<&BenchmarkRecord> {
+        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                rows.push(self.row("the record", None, against, Judgement::unusable(error)));
+                return Vec::new();
+            }
+        };
+        let mut measured = Vec::new();
+        for Account { id, presence } in accounts {
+            let benchmark = self.benchmark(&id);
+            let is_skipped = matches!(presence, Presence::Skipped { .. });
+            let skipped = benchmark.filter(|b| is_skipped && b.outcome.kind == OutcomeKind::Skipped);
+            let judgement = match skipped.filter(|skipped| is_left_out(skipped)) {
+                Some(skipped) => Some(Judgement::failed(Why::LeftOut(end(&skipped.outcome)))),
+                None => presence.judgement(),
+            };
+            match judgement {
+                Some(judgement) => rows.push(self.row(&id, None, against, judgement)),
+                None => measured.extend(benchmark),
+            }
+        }
+        measured
+    }
+
+    fn identity(&self, id: &BenchmarkId) -> Option<String> {
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
+        let case = workload.cases.iter().find(|c| c.id == id.case)?;
+        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+        Some(identity(workload, case, variant).0)
+    }
+
+    fn benchmark(&self, id: &str) -> Option<&BenchmarkRecord> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The metrics of a benchmark that are judged: the harness's own and those of its workload.
+    fn definitions(&self, id: &BenchmarkId) -> Vec<&MetricDef> {
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
+        let own = workload.map(|w| w.metrics.as_slice()).unwrap_or_default();
+        self.record.metrics.iter().chain(own).collect()
+    }
+
+    /// The items that an iteration of a benchmark handles, where its case counts them.
+    fn items(&self, id: &str) -> Option<&Items> {
+        let id = &self.benchmark(id)?.id;
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
+        workload.cases.iter().find(|c| c.id == id.case)?.items.as_ref()
+    }
+
+    /// Whether the variant that a benchmark is compared with was measured as well.
+    fn has_reference(&self, id: &BenchmarkId) -> bool {
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
+        let reference = workload.and_then(|workload| {
+            let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+            Some(workload.benchmark_id(&id.case, workload.reference_of(variant)?))
+        });
+        let measured = reference.and_then(|id| self.benchmark(&id.to_string()));
+        measured.is_some_and(BenchmarkRecord::succeeded)
+    }
+
+    /// Whether a benchmark computes on a GPU: it says so, or its metered samples do.
+    fn uses_gpu(&self, id: &BenchmarkId) -> bool {
+        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
+        let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
+        let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
+        // A figure that the change itself has added does not count: the change would be judged more mildly by it.
+        let base = self.record.base.iter().flat_map(|base| &base.benchmarks);
+        let benchmark = base.chain(&self.record.benchmarks).find(|benchmark| benchmark.id == *id);
+        let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
+        needs_one || busy.is_some()
+    }
+
+    /// The device that computes for a GPU here.
+    fn adapter(&self) -> Adapter {
+        let machine = &self.record.machine;
+        if machine.has_software_adapter() {
+            Adapter::Software
+        } else if machine.no_gpu_times().is_some() {
+            Adapter::Unknown
+        } else {
+            Adapter::Hardware
+        }
+    }
+
+    /// The subject of a row about a metric of a benchmark.
+    fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
+        let uses_gpu = self.uses_gpu(benchmark);
+        let adapter = self.adapter();
+        Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
+    }
+}
+
+/// The launches of a figure whose middle is `value`.
+fn spread(record: &MetricRecord, value: f64) -> Spread {
+    Spread::over(value, record.launches.iter().map(|launch| launch.0), record.demoted)
+}
+
+/// The cause of a figure that is absent.
+fn absence(record: &MetricRecord) -> Why {
+    record.value.absence().map_or(Why::NotMeasured, Into::into)
+}
+
+fn is_case_of(case: &CaseRecord, id: &BenchmarkId) -> bool {
+    case.workload == id.workload
+        && case.case == id.case
+        && case.variant.as_ref().is_none_or(|variant| *variant == id.variant)
+}

@@ -1,0 +1,184 @@
+//! Two builds that were measured in the same rounds.
+
+use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, standard};
+use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
+
+use super::{Judging, absence, end, is_case_of, spread};
+use crate::compare::report::{Against, Row};
+use crate::{
+    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, Redefinition, SelectedRecord,
+};
+
+impl Judging<'_> {
+    pub(super) fn against_base(&self) -> Vec<Row> {
+        let Some(base) = &self.record.base else { return Vec::new() };
+        let against = Against::Base;
+        let mut rows = Vec::new();
+        // Nobody knows which benchmarks these would have been compared with.
+        for worker in base.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
+            let name = format!("worker {} of the base", worker.name);
+            let judgement = Judgement::skipped(Why::NoWorkloads(end(&worker.outcome)));
+            rows.push(self.row(&name, None, against, judgement));
+        }
+        for Redefinition { subject, changes } in &base.redefined {
+            rows.push(self.row(subject, None, against, Judgement::changed(changes.clone())));
+        }
+        let is_itself = base.versions.as_ref().is_some_and(|v| v.base.commit == v.head.commit);
+        if base.identical && is_itself {
+            let judgement = Judgement::no_baseline(Why::NoChange);
+            rows.push(self.row("every benchmark", None, against, judgement));
+            return rows;
+        }
+        if base.identical {
+            let built = base.versions.iter().map(|versions| versions.head.digest.0.clone());
+            let digests = base.workers.iter().filter_map(|worker| worker.digest.clone());
+            let judgement = Judgement::identical(built.chain(digests).collect::<Vec<_>>().join(" "));
+            rows.push(self.row("every benchmark", None, against, judgement));
+            return rows;
+        }
+        let expected = base.selected.iter().map(|selected| Expected {
+            id: selected.id.to_string(),
+            identity: Some(selected.identity.0.clone()),
+        });
+        for head in self.measured(expected, against, |head| is_left_out(base, head), &mut rows) {
+            let id = head.id.to_string();
+            let selected: Option<&SelectedRecord> = base.selected.iter().find(|s| s.id == head.id);
+            if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
+                let judgement = Judgement::redefined(selected.definition, head.definition);
+                rows.push(self.row(&id, None, against, judgement));
+                continue;
+            }
+            match base.benchmarks.iter().find(|b| b.id == head.id) {
+                Some(before)
+                    if before.outcome.kind == OutcomeKind::Ok && head.outcome.kind == OutcomeKind::Ok =>
+                {
+                    rows.extend(self.metrics_against_base(before, head));
+                }
+                // Both end as expected, and leave no figure.
+                Some(before) if before.outcome.kind == head.outcome.kind => {}
+                Some(before) => {
+                    let judgement = Judgement::skipped(Why::BaseEnded(end(&before.outcome)));
+                    rows.push(self.row(&id, None, against, judgement));
+                }
+                None => {
+                    let judgement = Judgement::skipped(Why::BaseNotMeasured);
+                    rows.push(self.row(&id, None, against, judgement));
+                }
+            }
+        }
+        rows
+    }
+
+    /// Whether the base has a benchmark by the same definition.
+    pub(super) fn is_as_in_base(&self, id: &BenchmarkId, definition: u32) -> bool {
+        let selected = self.record.base.iter().flat_map(|base| &base.selected);
+        selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
+    }
+
+    fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<Row> {
+        let id = head.id.to_string();
+        let mut rows = Vec::new();
+        let definitions = self.definitions(&head.id);
+        let is_gone = |metric: &&String| {
+            *metric != standard::RATE && definitions.iter().all(|d| d.id.as_str() != metric.as_str())
+        };
+        for metric in before.metrics.keys().filter(is_gone) {
+            let judgement = Judgement::skipped(Why::NoMetric { metric: metric.clone() });
+            rows.push(self.row(&id, None, Against::Base, judgement));
+        }
+        // Without one it may be given another input, which is then less work.
+        let input = |side: &BenchmarkRecord| side.check.as_ref().is_some_and(|check| check.input.is_some());
+        if input(before) && !input(head) {
+            let judgement = Judgement::skipped(Why::NoInputDigest);
+            rows.push(self.row(&id, None, Against::Base, judgement));
+        }
+        for definition in definitions {
+            let metric = definition.id.as_str();
+            let Some(old) = before.metrics.get(metric) else { continue };
+            let Some(new) = head.metrics.get(metric) else {
+                let judgement = Judgement::skipped(Why::NotMeasured);
+                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
+                continue;
+            };
+            let is_time = definition.kind == MetricKind::Time;
+            let subject = self.subject(&head.id, head.role, definition);
+            if definition.work && old.value.value().is_some() && new.value.value().is_none() {
+                let judgement = Judgement::failed(Why::NoWork { metric: metric.to_owned() });
+                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
+                continue;
+            }
+            let judgement = match (old.value.value(), new.value.value()) {
+                // Two times of zero have no ratio.
+                (Some(0.0), Some(0.0)) if is_time => None,
+                (Some(_), Some(_)) if is_time => Some(
+                    self.paired(&subject)
+                        .unwrap_or_else(|| subject.advise_time(Judgement::skipped(Why::NoSharedRound))),
+                ),
+                (Some(old_value), Some(value)) => {
+                    let (before, now) = (spread(old, old_value), spread(new, value));
+                    match definition.kind {
+                        // The sides of a round must agree in their work, or the candidate is a wrong result.
+                        MetricKind::Exact if definition.work => None,
+                        MetricKind::Exact => {
+                            subject.judge_exact(before, now, self.terms.policy.exact(&subject))
+                        }
+                        MetricKind::Size => subject.judge_size(before, now, self.terms.policy.size(&subject)),
+                        MetricKind::Time | MetricKind::Derived => None,
+                    }
+                }
+                (Some(_), None) if definition.direction != Direction::Neutral => {
+                    let judgement = Judgement::skipped(absence(new));
+                    Some(if is_time { subject.advise_time(judgement) } else { judgement })
+                }
+                // A figure that the base lacks is new, or was absent on both sides.
+                _ => None,
+            };
+            rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Base, j)));
+        }
+        rows
+    }
+
+    fn paired(&self, subject: &Subject<'_>) -> Option<Judgement> {
+        let base = self.record.base.as_ref()?;
+        let id = subject.benchmark;
+        let is_ours = |c: &&ComparisonRecord| c.candidate == *id && c.metric == subject.metric.id;
+        let comparison = base.comparisons.iter().find(is_ours)?;
+        let case = self.record.cases.iter().find(|case| is_case_of(case, id))?;
+        self.judge_comparison(comparison, case, subject)
+    }
+
+    pub(super) fn judge_comparison(
+        &self,
+        comparison: &ComparisonRecord,
+        case: &CaseRecord,
+        subject: &Subject<'_>,
+    ) -> Option<Judgement> {
+        let dropped: u64 = case.dropped_blocks.values().sum();
+        let calibrated = self.terms.baseline.filter(|b| b.class == self.record.machine.class);
+        let run = PairedRun {
+            estimate: &comparison.estimate,
+            if_kept: comparison.if_kept.as_ref(),
+            dropped_blocks: dropped as usize,
+            blocks: case.blocks as usize,
+            ended: ended(case.end.as_ref()),
+            calibrated: calibrated.and_then(|b| b.entry(subject.benchmark)?.calibrated),
+        };
+        subject.judge_paired(&run, self.terms.policy.time(subject))
+    }
+}
+
+/// Whether the base does not skip what is skipped here.
+fn is_left_out(base: &BaseRecord, head: &BenchmarkRecord) -> bool {
+    let before = base.benchmarks.iter().find(|before| before.id == head.id);
+    before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
+}
+
+fn ended(end: Option<&CaseEnd>) -> Ended {
+    match end {
+        Some(CaseEnd::Precise { launches } | CaseEnd::LastLook { launches }) => {
+            Ended::Look { launches: *launches }
+        }
+        Some(CaseEnd::Budget { launches }) => Ended::Budget { launches: *launches },
+        Some(CaseEnd::NothingLeft) | None => Ended::Budget { launches: 0 },
+    }
+}

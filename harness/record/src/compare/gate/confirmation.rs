@@ -1,0 +1,80 @@
+//! Flags that are measured anew before they count, and the conclusions from that.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::{BenchmarkId, standard};
+use perfharness_verdict::judge::{FALSE_DISCOVERY_RATE, Judgement, Recheck, SPEED_UP, Why, confirm};
+
+use super::{Judging, end, is_case_of};
+use crate::compare::report::{Against, GateReport, Row};
+use crate::{ComparisonRecord, RunRecord};
+
+/// The benchmarks to measure again before they count, with the fresh launches that each takes.
+pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
+    let mut flagged = BTreeMap::new();
+    for row in &report.rows {
+        let launches = row.judgement.launches_to_confirm(row.direction.unwrap_or_default());
+        let Some((launches, id)) = launches.zip(row.benchmark.parse::<BenchmarkId>().ok()) else { continue };
+        let most: &mut u32 = flagged.entry(id).or_insert(0);
+        *most = (*most).max(launches as u32);
+    }
+    flagged
+}
+
+/// Replaces the judgements of flagged rows that were measured anew. All of them are judged together.
+pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
+    let flagged: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].judgement.needs_confirmation()).collect();
+    let rechecks: Vec<(usize, Recheck)> = flagged
+        .into_iter()
+        .filter_map(|at| {
+            let fresh = judging.fresh(&rows[at])?;
+            Some((at, Recheck { first: rows[at].judgement.clone(), fresh }))
+        })
+        .collect();
+    let (places, rechecks): (Vec<usize>, Vec<Recheck>) = rechecks.into_iter().unzip();
+    for (at, judgement) in places.into_iter().zip(confirm(rechecks, FALSE_DISCOVERY_RATE)) {
+        rows[at].judgement = judgement;
+    }
+}
+
+impl Judging<'_> {
+    /// The judgement of what was measured anew for a row; `None` where nothing was.
+    fn fresh(&self, row: &Row) -> Option<Judgement> {
+        let confirmation = self.record.confirmation.as_ref()?;
+        let id: BenchmarkId = row.benchmark.parse().ok()?;
+        let metric = row.metric.as_deref()?;
+        let head = confirmation.benchmarks.iter().find(|b| b.id == id)?;
+        if metric == SPEED_UP {
+            let comparison = confirmation.comparisons.iter().find(|c| {
+                c.candidate == id && c.reference != id && c.metric.as_str() == standard::WALL_TIME
+            })?;
+            let entry = self.terms.baseline?.entry(&id)?;
+            return self.judge_speed_up(entry, entry.metrics.get(metric)?, comparison);
+        }
+        let definition = self.definitions(&id).into_iter().find(|d| d.id.as_str() == metric)?;
+        match row.against {
+            Against::Base => {
+                let is_ours = |c: &&ComparisonRecord| {
+                    c.candidate == id && c.reference == id && c.metric == definition.id
+                };
+                let Some(comparison) = confirmation.comparisons.iter().find(is_ours) else {
+                    return Some(Judgement::unusable(Why::FreshEnded(end(&head.outcome))));
+                };
+                let case = confirmation.cases.iter().find(|case| is_case_of(case, &id))?;
+                self.judge_comparison(comparison, case, &self.subject(&id, head.role, definition))
+            }
+            Against::Baseline => {
+                let entry = self.terms.baseline?.entry(&id)?;
+                let figures = entry.metrics.get(metric)?;
+                let record = RunRecord {
+                    cases: confirmation.cases.clone(),
+                    confirmation: None,
+                    ..self.record.clone()
+                };
+                let judging = Judging { record: &record, by_id: BTreeMap::new(), ..*self };
+                judging.metric_against(entry, head, figures, definition)
+            }
+            Against::Expectation => None,
+        }
+    }
+}
