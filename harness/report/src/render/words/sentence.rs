@@ -1,6 +1,5 @@
 //! The sentence of a judgement.
 
-use perfharness_contract::Role;
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{
     Advisory, End, Evidence, Judgement, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
@@ -190,7 +189,7 @@ fn said(why: &Why) -> String {
             format!("it is now expected to end as {}, and {} was accepted", now.as_str(), accepted.as_str())
         }
         Why::OtherRole { now, accepted } => {
-            format!("the role: {} when accepted, {} here", role(*accepted), role(*now))
+            format!("the role: {} when accepted, {} here", accepted.as_str(), now.as_str())
         }
         Why::OtherMetric => {
             "its unit, kind, direction or use as a work counter was accepted as another".into()
@@ -208,15 +207,6 @@ fn said(why: &Why) -> String {
 fn ended(End { kind, reason }: &End) -> String {
     let kind = kind.as_str();
     reason.as_ref().map_or_else(|| kind.to_owned(), |reason| format!("{kind}: {reason}"))
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Slow => "slow",
-        Role::Documented => "documented",
-        Role::Optimized => "optimized",
-        Role::Other => "other",
-    }
 }
 
 fn advice(advisory: &Advisory) -> String {

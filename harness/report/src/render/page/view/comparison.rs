@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
+use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
 
 use super::{Badge, Figure, Tone, anchor};
-use crate::render::words;
+use crate::render::words::{self, Weight};
 use perfharness_record::compare::{GateReport, Row};
 
 /// The judgements of a gate.
@@ -79,13 +79,7 @@ pub(super) fn badge(row: &Row) -> Badge {
 pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Comparisons {
     let rows: Vec<ComparisonRow> =
         gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, &gate.rows, places)).collect();
-    let worth_seeing = |row: &&Row| {
-        row.judgement.outcome() != GateOutcome::Ok
-            || matches!(
-                row.judgement.verdict,
-                Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved
-            )
-    };
+    let worth_seeing = |row: &&Row| matches!(Weight::of(row), Weight::Decides | Weight::Tells);
     // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();
     Comparisons {
