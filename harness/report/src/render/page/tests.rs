@@ -4,7 +4,7 @@ use perfharness_contract::Number;
 use perfharness_contract::protocol::Reading;
 use rstest::rstest;
 
-use super::view::{Material, Page, anchor, index, page};
+use super::view::{Material, Page, fragment, index, page};
 use super::{render_index, render_page};
 use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
 use crate::memory::MemoryIndex;
@@ -265,13 +265,13 @@ fn values(record: &mut RunRecord, value: f64) {
 }
 
 #[test]
-fn anchors_need_no_escaping_and_different_names_have_different_ones() {
+fn fragments_need_no_escaping_and_different_names_have_different_ones() {
     let names = ["a/b", "a-b", "a b", "a\"b", "a'b", "ä", "", "a/b/c", "a/b-c", "a-b/c"];
-    let mut anchors: Vec<String> = names.iter().map(|name| anchor("case", name)).collect();
-    assert!(anchors.iter().all(|a| a.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))));
-    anchors.sort();
-    anchors.dedup();
-    assert_eq!(anchors.len(), names.len());
+    let mut fragments: Vec<String> = names.iter().map(|name| fragment("case", name)).collect();
+    assert!(fragments.iter().all(|a| a.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))));
+    fragments.sort();
+    fragments.dedup();
+    assert_eq!(fragments.len(), names.len());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
 
-use super::{Badge, Figure, Tone, anchor};
+use super::{Badge, Figure, Tone, fragment};
 use crate::render::words::{self, Weight};
 use perfharness_record::compare::{GateReport, Row};
 
@@ -37,7 +37,7 @@ pub struct ComparisonRow {
     /// The benchmark.
     pub benchmark: String,
     /// The place of its case in the page, where that is there.
-    pub anchor: Option<String>,
+    pub fragment: Option<String>,
     /// The metric, and what it is held against.
     pub subject: String,
     /// The change.
@@ -100,8 +100,8 @@ fn one(rank: usize, row: &Row, rows: &[Row], places: &BTreeSet<&str>) -> Compari
     let text = words::change(row).unwrap_or_else(|| "–".into());
     ComparisonRow {
         rank,
-        anchor: case
-            .map(|case| anchor("case", &format!("{workload}/{case}")))
+        fragment: case
+            .map(|case| fragment("case", &format!("{workload}/{case}")))
             .filter(|place| places.contains(place.as_str())),
         workload,
         benchmark: row.benchmark.clone(),

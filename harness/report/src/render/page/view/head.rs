@@ -7,7 +7,7 @@ use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
 use serde::Serialize;
 
-use super::{Badge, Material, Tone, anchor};
+use super::{Badge, Material, Tone, fragment};
 use crate::render::words;
 use perfharness_record::units;
 use perfharness_record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
@@ -42,7 +42,7 @@ pub struct Problem {
     /// What happened.
     pub text: String,
     /// Where the page says more.
-    pub anchor: Option<String>,
+    pub fragment: Option<String>,
 }
 
 /// A fact with its name.
@@ -123,7 +123,7 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
             badge: Badge::new("✖", worker.outcome.kind.as_str(), Tone::Bad),
             name: format!("worker {}", worker.name),
             text: worker.outcome.reason.clone().unwrap_or_default(),
-            anchor: None,
+            fragment: None,
         });
     }
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
@@ -138,7 +138,7 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
                 badge: super::comparison::badge(row),
                 name: row.name(),
                 text: words::sentence(row),
-                anchor: Some("comparison".into()),
+                fragment: Some("comparison".into()),
             });
         }
     }
@@ -150,7 +150,7 @@ fn failure(benchmark: &BenchmarkRecord) -> Problem {
         badge: Badge::new("✖", benchmark.outcome.kind.as_str(), Tone::Bad),
         name: benchmark.id.to_string(),
         text: benchmark.outcome.reason.clone().unwrap_or_default(),
-        anchor: Some(anchor("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
+        fragment: Some(fragment("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
     }
 }
 

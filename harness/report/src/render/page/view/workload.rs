@@ -9,7 +9,7 @@ use perfharness_verdict::{GrowthVerdict, Interval};
 use serde::Serialize;
 
 use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
-use super::{Badge, Figure, Material, Tone, anchor};
+use super::{Badge, Figure, Material, Tone, fragment};
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
 use crate::render::outcome;
@@ -25,7 +25,7 @@ pub struct WorkloadView {
     /// Its name.
     pub name: String,
     /// Its place in the page.
-    pub anchor: String,
+    pub fragment: String,
     /// What it is.
     pub summary: String,
     /// Where it is described.
@@ -44,7 +44,7 @@ pub struct CaseView {
     /// `workload/case`.
     pub name: String,
     /// Its place in the page.
-    pub anchor: String,
+    pub fragment: String,
     /// Its parameters.
     pub parameters: String,
     /// How it was measured.
@@ -171,7 +171,7 @@ fn view(material: &Material<'_>, workload: &WorkloadDef) -> WorkloadView {
     };
     WorkloadView {
         name: workload.id.to_string(),
-        anchor: anchor("workload", workload.id.as_str()),
+        fragment: fragment("workload", workload.id.as_str()),
         summary: workload.summary.clone(),
         sources: sources.join("; "),
         variants: workload
@@ -201,7 +201,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         .collect();
     let variants: Vec<VariantRow> = benchmarks.iter().map(|b| variant(record, workload, b)).collect();
     CaseView {
-        anchor: anchor("case", &name),
+        fragment: fragment("case", &name),
         name,
         parameters: case_parameters(workload, case),
         measured: measured_how(record, case),
