@@ -2,10 +2,10 @@
 
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{
-    Advisory, End, Evidence, Judgement, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
+    Advisory, End, Evidence, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
 };
 
-use perfharness_record::compare::Row;
+use perfharness_record::compare::{Against, Row};
 use perfharness_record::units;
 
 /// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
@@ -19,18 +19,18 @@ pub(in crate::render) fn sentence(row: &Row) -> String {
     let judgement = &row.judgement;
     let unit = row.unit.as_deref().unwrap_or("");
     let mut parts = match &judgement.evidence {
-        Evidence::None | Evidence::Identical { .. } => vec![because(judgement)],
+        Evidence::None | Evidence::Identical { .. } => vec![because(row)],
         Evidence::Exact { baseline, candidate, slack } => {
             let any = *slack == 0.0;
             let slack = units::value(unit, *slack);
-            let limit = if any { "any change matters".into() } else { format!("more than {slack} matters") };
+            let limit = if any { "any change counts".into() } else { format!("more than {slack} counts") };
             vec![amount(*baseline, *candidate, unit), limit]
         }
         Evidence::Size { baseline, candidate, relative, margin, demoted } => {
             let (share, margin) = (percent(*relative), units::value(unit, *margin));
             let mut parts = vec![
                 amount(*baseline, *candidate, unit),
-                format!("a change that exceeds both {share} and {margin} matters"),
+                format!("a change beyond both {share} and {margin} counts"),
             ];
             if *demoted {
                 parts.push("judged as a size, because it varied between launches".into());
@@ -69,9 +69,9 @@ fn paired(row: &Row, evidence: &PairedEvidence) -> Vec<String> {
     let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
     let mut parts = vec![
         format!("{} over {over}", effect(row, evidence.ratio, evidence.ratio_interval)),
-        format!("{} matters", percent(evidence.threshold)),
+        format!("threshold {}", percent(evidence.threshold)),
     ];
-    parts.extend(conclusion(&row.judgement, evidence.smallest_detectable));
+    parts.extend(conclusion(row, evidence.smallest_detectable));
     if let Some(verdict) = evidence.verdict_if_kept {
         parts.push(format!("{} if the disturbed blocks counted", verdict.name()));
     }
@@ -84,9 +84,9 @@ fn unpaired(row: &Row, evidence: &UnpairedEvidence) -> Vec<String> {
     let found = effect(row, evidence.ratio, Some(evidence.ratio_interval));
     let mut parts = vec![
         format!("{found} by {ours} against {theirs}"),
-        format!("{} matters", percent(evidence.threshold)),
+        format!("threshold {}", percent(evidence.threshold)),
     ];
-    parts.extend(conclusion(&row.judgement, evidence.smallest_detectable));
+    parts.extend(conclusion(row, evidence.smallest_detectable));
     parts
 }
 
@@ -111,7 +111,8 @@ fn effect(row: &Row, ratio: f64, interval: Option<Interval>) -> String {
 }
 
 /// The conclusion that the figures of a time do not show by themselves.
-fn conclusion(judgement: &Judgement, smallest_detectable: Option<f64>) -> Vec<String> {
+fn conclusion(row: &Row, smallest_detectable: Option<f64>) -> Vec<String> {
+    let judgement = &row.judgement;
     match &judgement.reason {
         Reason::BeyondThreshold if judgement.verdict == Verdict::Regressed => {
             let stands = judgement.confirmation.is_some_and(|confirmation| confirmation.stands);
@@ -119,22 +120,23 @@ fn conclusion(judgement: &Judgement, smallest_detectable: Option<f64>) -> Vec<St
         }
         Reason::BeyondThreshold | Reason::WithinThreshold => Vec::new(),
         Reason::AcrossThreshold => {
-            let mut parts = vec!["it may be that much worse or not".into()];
+            let mut parts = vec!["it may be worse by that, or not".into()];
             parts.extend(smallest_detectable.map(|smallest| {
-                format!("from {} on it would have been seen nine times of ten", percent(smallest.exp_m1()))
+                format!("nine of ten such runs see a change of {}", percent(smallest.exp_m1()))
             }));
             parts
         }
-        _ => vec![because(judgement)],
+        _ => vec![because(row)],
     }
 }
 
 /// The reason in words, where no figure tells it.
-fn because(judgement: &Judgement) -> String {
-    match &judgement.reason {
+fn because(row: &Row) -> String {
+    let holder = if row.against == Against::Base { "the base" } else { "the baseline" };
+    match &row.judgement.reason {
         Reason::BeyondThreshold => "beyond the threshold".into(),
         Reason::WithinThreshold => "within the threshold".into(),
-        Reason::AcrossThreshold => "it may be worse or not".into(),
+        Reason::AcrossThreshold => "it may be worse, or not".into(),
         Reason::NotWorse => "not worse by that, and perhaps better".into(),
         Reason::TooFewLaunches { launches, needed } => {
             format!("{launches} of the {needed} launches that a verdict needs")
@@ -142,25 +144,23 @@ fn because(judgement: &Judgement) -> String {
         Reason::TooMuchDropped { dropped, blocks } => {
             format!("{dropped} of {blocks} blocks were disturbed, too many to judge by the rest")
         }
-        Reason::NoSpread => "no spread at all, so that the clock must be too coarse".into(),
-        Reason::NotConfirmed => "flagged at first, and not confirmed by fresh launches".into(),
+        Reason::NoSpread => "no spread between launches: the clock is too coarse".into(),
+        Reason::NotConfirmed => "flagged at first, but not confirmed by fresh launches".into(),
         Reason::Unusable { why } => format!("cannot be judged: {}", said(why)),
-        Reason::Missing => "the baseline has it, and it is gone".into(),
-        Reason::Renamed { to } => format!("the baseline has it, and it is now called {to}"),
-        Reason::Skipped { why } => format!("the baseline has it, and it was skipped: {}", said(why)),
-        Reason::NoSamples => "the baseline has it, and there is no sample of it".into(),
+        Reason::Missing => format!("gone: {holder} has it"),
+        Reason::Renamed { to } => format!("renamed: {holder} has it, and its name is now {to}"),
+        Reason::Skipped { why } => format!("not judged: {}", said(why)),
+        Reason::NoSamples => "not judged: it has no samples".into(),
         Reason::Failed { why } => format!("failed: {}", said(why)),
-        Reason::New => "new: the baseline does not have it yet".into(),
+        Reason::New => format!("new: {holder} does not have it yet"),
         Reason::Changed { what } => {
             let what: Vec<String> = what.iter().map(said).collect();
             format!("this change measures or judges it in another way: {}", what.join("; "))
         }
         Reason::Redefined { from, to } => {
-            format!(
-                "defined anew (version {to}, the baseline has {from}), so that there is nothing to compare with"
-            )
+            format!("redefined: version {to} here cannot be compared with version {from} of {holder}")
         }
-        Reason::Identical => "the program is byte for byte the same, so that nothing can differ".into(),
+        Reason::Identical => "the programs are byte for byte the same".into(),
     }
 }
 
@@ -169,7 +169,7 @@ fn said(why: &Why) -> String {
         Why::NotFinite => "a figure is not a finite number".into(),
         Why::NotPositive => "a time or its anchor is not a positive number".into(),
         Why::NoInterval => "there is no interval".into(),
-        Why::UnknownSpread => "the runs do not tell how much runs differ".into(),
+        Why::UnknownSpread => "too few runs to tell how much runs differ".into(),
         Why::Varied { least, largest, before } => {
             format!("it varied from {least} to {largest} between launches, and had been {before}")
         }
@@ -178,7 +178,7 @@ fn said(why: &Why) -> String {
         Why::NotCompared => "it was not compared".into(),
         Why::NoSharedRound => "no round has it on both sides".into(),
         Why::BaseNotMeasured => "the base was not measured".into(),
-        Why::NoChange => "the code here is the base itself, so that there is no change to judge".into(),
+        Why::NoChange => "the code here is the base itself: there is no change to judge".into(),
         Why::NoMetric { metric } => format!("the worker does not report `{metric}` any more"),
         Why::NoWork { metric } => format!("it does not report its work counter `{metric}` any more"),
         Why::NoInputDigest => "its worker gives no digest of its input any more".into(),
@@ -192,7 +192,7 @@ fn said(why: &Why) -> String {
             format!("the role: {} when accepted, {} here", accepted.as_str(), now.as_str())
         }
         Why::OtherMetric => {
-            "its unit, kind, direction or use as a work counter was accepted as another".into()
+            "figures were accepted with another unit, kind, direction or use as a work counter".into()
         }
         Why::Ended(end) => ended(end),
         Why::LeftOut(end) => format!("it was measured before, and is left out now: {}", ended(end)),
@@ -221,7 +221,7 @@ fn advice(advisory: &Advisory) -> String {
         Advisory::Exhibit => "it is kept slow on purpose".into(),
         Advisory::Diagnosis => "another metric counts".into(),
         Advisory::UnevenSides => {
-            "one side computes on all cores and the other does not, so that it holds what else ran that day"
+            "one side computes on all cores and the other does not, so that other processes weigh on them differently"
                 .into()
         }
         Advisory::Acknowledged { reason } => format!("acknowledged: {reason}"),
@@ -256,8 +256,8 @@ mod tests {
 
     use perfharness_verdict::Estimate;
     use perfharness_verdict::judge::{
-        Confirmation, Direction, Ended, ExactFigure, ExactPolicy, PairedRun, SizePolicy, TimePolicy,
-        judge_exact, judge_paired, judge_size,
+        Confirmation, Direction, Ended, ExactFigure, ExactPolicy, Judgement, PairedRun, SizePolicy,
+        TimePolicy, judge_exact, judge_paired, judge_size,
     };
 
     use super::*;
@@ -307,29 +307,32 @@ mod tests {
     #[rstest]
     #[case::slower(
         estimated(1.123, 1.101, 1.146, 16),
-        "12.3 % slower [10.1 %, 14.6 %] over 16 launches; 3 % matters; not confirmed yet"
+        "12.3 % slower [10.1 %, 14.6 %] over 16 launches; threshold 3 %; not confirmed yet"
     )]
-    #[case::faster(estimated(0.88, 0.86, 0.9, 16), "12 % faster [10 %, 14 %] over 16 launches; 3 % matters")]
+    #[case::faster(
+        estimated(0.88, 0.86, 0.9, 16),
+        "12 % faster [10 %, 14 %] over 16 launches; threshold 3 %"
+    )]
     #[case::alike(
         estimated(1.004, 0.994, 1.014, 16),
-        "0.4 % slower [-0.6 %, 1.4 %] over 16 launches; 3 % matters"
+        "0.4 % slower [-0.6 %, 1.4 %] over 16 launches; threshold 3 %"
     )]
     #[case::open(
         estimated(1.02, 0.99, 1.05, 16),
-        "2 % slower [-1 %, 5 %] over 16 launches; 3 % matters; it may be that much worse or not; \
-         from 4.1 % on it would have been seen nine times of ten"
+        "2 % slower [-1 %, 5 %] over 16 launches; threshold 3 %; it may be worse by that, or not; \
+         nine of ten such runs see a change of 4.1 %"
     )]
     #[case::not_worse(
         estimated(0.97, 0.94, 1.01, 16),
-        "3 % faster [-1 %, 6 %] over 16 launches; 3 % matters; not worse by that, and perhaps better"
+        "3 % faster [-1 %, 6 %] over 16 launches; threshold 3 %; not worse by that, and perhaps better"
     )]
     #[case::few(
         estimated(2.0, 1.8, 2.2, 5),
-        "100 % slower [80 %, 120 %] over 5 launches; 3 % matters; 5 of the 8 launches that a verdict needs"
+        "100 % slower [80 %, 120 %] over 5 launches; threshold 3 %; 5 of the 8 launches that a verdict needs"
     )]
     #[case::beyond_reading(
         estimated(1e9, 1e8, f64::MAX, 16),
-        "more than 9999 % slower [more than 9999 %, more than 9999 %] over 16 launches; 3 % matters; \
+        "more than 9999 % slower [more than 9999 %, more than 9999 %] over 16 launches; threshold 3 %; \
          not confirmed yet"
     )]
     fn a_time_is_told_with_its_interval_and_its_threshold(
@@ -353,7 +356,7 @@ mod tests {
         let row = Judgement { confirmation: Some(confirmation), ..judge(&run) };
         assert_eq!(
             of_time(row),
-            "12.3 % slower [10.1 %, 14.6 %] over 16 launches; 3 % matters; confirmed by fresh launches; \
+            "12.3 % slower [10.1 %, 14.6 %] over 16 launches; threshold 3 %; confirmed by fresh launches; \
              unchanged if the disturbed blocks counted"
         );
     }
@@ -366,9 +369,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case::more(9.0, 12.0, "3 more: 12 against 9; any change matters")]
-    #[case::fewer(12.0, 9.0, "3 fewer: 9 against 12; any change matters")]
-    #[case::the_same(9.0, 9.0, "9, as before; any change matters")]
+    #[case::more(9.0, 12.0, "3 more: 12 against 9; any change counts")]
+    #[case::fewer(12.0, 9.0, "3 fewer: 9 against 12; any change counts")]
+    #[case::the_same(9.0, 9.0, "9, as before; any change counts")]
     #[case::not_a_number(f64::NAN, 9.0, "cannot be judged: a figure is not a finite number")]
     fn a_count_is_told_by_both_figures(
         #[case] baseline: f64,
@@ -385,14 +388,14 @@ mod tests {
         let row = judge_size(100_000.0, 200_000.0, SizePolicy::BYTES, Direction::Lower).unwrap();
         assert_eq!(
             of_count(row),
-            "100,000 more: 200,000 against 100,000; a change that exceeds both 2 % and 65,536 matters"
+            "100,000 more: 200,000 against 100,000; a change beyond both 2 % and 65,536 counts"
         );
         let varied = ExactFigure { value: 10.0, varied: true };
         let row =
             judge_exact(varied, ExactFigure::same(20.0), ExactPolicy::COUNTS, Direction::Lower).unwrap();
         assert_eq!(
             of_count(row),
-            "10 more: 20 against 10; a change that exceeds both 2 % and 1 matters; judged as a size, because it varied between launches"
+            "10 more: 20 against 10; a change beyond both 2 % and 1 counts; judged as a size, because it varied between launches"
         );
     }
 
@@ -421,7 +424,7 @@ mod tests {
                 ..estimated(1.0, 1.0, 1.0, launches)
             };
             let text = of_time(judge(&run(&estimate)));
-            prop_assert!(text.contains("3 % matters"), "{}", text);
+            prop_assert!(text.contains("threshold 3 %"), "{}", text);
             prop_assert!(!text.contains("inf") && !text.contains("NaN"), "{}", text);
         }
     }
