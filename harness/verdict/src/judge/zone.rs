@@ -49,17 +49,12 @@ pub(super) fn worsening(interval: Interval, direction: Direction) -> Option<Inte
 /// The verdict on an interval, turned so that positive is worse: changes beyond `delta` matter, and those within
 /// `±delta` do not.
 pub(super) fn zone(worsening: Interval, delta: f64) -> (Verdict, Reason) {
-    let Interval { lower, upper } = worsening;
-    if lower > delta {
-        (Verdict::Regressed, Reason::BeyondThreshold)
-    } else if upper < -delta {
-        (Verdict::Improved, Reason::BeyondThreshold)
-    } else if lower >= -delta && upper <= delta {
-        (Verdict::Unchanged, Reason::WithinThreshold)
-    } else if upper <= delta {
-        (Verdict::Inconclusive, Reason::NotWorse)
-    } else {
-        (Verdict::Inconclusive, Reason::AcrossThreshold)
+    match worsening.is_beyond(delta) {
+        Some(true) => (Verdict::Regressed, Reason::BeyondThreshold),
+        Some(false) if worsening.upper < -delta => (Verdict::Improved, Reason::BeyondThreshold),
+        Some(false) if worsening.lower >= -delta => (Verdict::Unchanged, Reason::WithinThreshold),
+        Some(false) => (Verdict::Inconclusive, Reason::NotWorse),
+        None => (Verdict::Inconclusive, Reason::AcrossThreshold),
     }
 }
 
