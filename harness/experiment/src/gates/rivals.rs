@@ -72,7 +72,7 @@ fn sequential(
     conditions: &Conditions,
 ) -> anyhow::Result<Moments> {
     let start = clock::now();
-    let mut executor = ProcessExecutor::new(workers(conditions.planted)?, std::sync::Arc::default());
+    let mut executor = ProcessExecutor::new(workers(conditions.planted)?.to_vec(), std::sync::Arc::default());
     let options = LaunchOptions {
         seed,
         device: "auto".into(),
