@@ -1,4 +1,5 @@
-// What the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the labels' order.
+// Functions that the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the order of the
+// labels.
 //
 // A kernel that sorts or searches declares `var<workgroup> keys`, which these functions use.
 

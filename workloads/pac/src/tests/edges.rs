@@ -1,4 +1,4 @@
-//! The ends of what is allowed, and the errors beyond them.
+//! Tests of the limits of the input, and of the errors beyond them.
 
 use crate::{Band, Normalisation, PacError, Settings, Shape, oracle};
 
