@@ -131,10 +131,10 @@ mod tests {
     fn a_file_of_something_else_is_refused_with_what_is_wrong() {
         let bytes = format(&Array { shape: vec![2], values: vec![1.0_f32, 2.0] });
         for (bytes, what) in [
-            (&b"text"[..], "no .npy"),
+            (&b"text"[..], "not a .npy"),
             (&bytes[..9], "cut short"),
             (&bytes[..40], "cut short"),
-            (&bytes[..bytes.len() - 1], "do not fill"),
+            (&bytes[..bytes.len() - 1], "do not match"),
         ] {
             let error = parse::<f32>(bytes).unwrap_err();
             assert!(error.contains(what), "{error}");

@@ -1,9 +1,9 @@
 //! Computes the modulation index of a file, so that other programs can be compared on equal input.
 //!
-//! `pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] [--device cpu|gpu] [--threads
-//! N] [--repeat N]` reads the signal (float32, channels x samples) and its parameters, writes the index (float64,
-//! amplitude x phase x channel), and prints one line of JSON: the median seconds of a whole call, which include the
-//! design of the filters and the planning of the transforms, and the number of threads.
+//! `pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] [--device cpu|gpu]
+//! [--threads N] [--repeat N]` reads the signal (float32, channels x samples) and its parameters, writes the index
+//! (float64, amplitude x phase x channel), and prints one line of JSON: the median seconds of a whole call, which
+//! include the design of the filters and the planning of the transforms, and the number of threads.
 
 mod arguments;
 

@@ -58,7 +58,7 @@ pub(super) fn assert_close(what: &str, actual: &[f64], due: &[f64], tolerance: f
     assert_eq!(actual.len(), due.len(), "{what}");
     for (i, (a, d)) in actual.iter().zip(due).enumerate() {
         let close = (a.is_nan() && d.is_nan()) || (a - d).abs() <= tolerance;
-        assert!(close, "{what}: value {i} is {a} where {d} is due");
+        assert!(close, "{what}: value {i} is {a} instead of {d}");
     }
 }
 
@@ -96,7 +96,7 @@ fn signals_phases_and_amplitudes_are_the_golden_ones() {
         for (i, (phase, due)) in phases.iter().zip(golden.file::<f64>("phase0.npy")).enumerate() {
             let turn = std::f64::consts::TAU;
             let off = (phase - due).abs().min(turn - (phase - due).abs());
-            assert!(off < 1e-11, "{case}: phase {i} is {phase} where {due} is due");
+            assert!(off < 1e-11, "{case}: phase {i} is {phase} instead of {due}");
         }
         let amplitudes: Vec<f64> = analytic_of(&filtered[1]).iter().map(|z| z.norm()).collect();
         let due = golden.file::<f64>("amplitude0.npy");
