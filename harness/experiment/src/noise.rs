@@ -1,4 +1,4 @@
-//! Identical pairs and planted effects, compared as `perfharness run` compares them.
+//! Identical pairs and planted effects, compared in the same way as by `perfharness run`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::welch::Moments;
 use crate::{NoiseOpts, say};
 
 const CONFIDENCE: f64 = 0.99;
-/// The identical pair, and the pair with a planted effect; both against the same reference samples.
+/// The identical pair, and the pair with a planted effect, both against the same reference samples.
 const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_324_87)];
 
 /// One comparison of one pair.
@@ -31,7 +31,7 @@ const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_
 struct Row {
     kernel: String,
     neighbour: bool,
-    /// Launches that were asked for, and those that there are figures of.
+    /// Number of requested launches, and of those with figures.
     asked: u32,
     launches: usize,
     seed: u64,
@@ -43,13 +43,13 @@ struct Row {
     /// Seconds for all pairs of this seed together.
     seconds: f64,
     outside_share: f64,
-    /// What an unpaired Welch test over single samples would have said at the same confidence.
+    /// Whether an unpaired Welch test over single samples would exclude zero at the same confidence.
     welch_excludes_zero: bool,
-    /// Launch, placement, block, round: the log-ratios themselves, for whoever wants to try another estimate on them.
+    /// Log-ratios by launch, placement, block and round, for trying other estimates on them.
     rounds: Vec<Vec<Vec<[f64; 2]>>>,
 }
 
-/// Makes the comparisons that the output does not have yet, and sums up.
+/// Makes the comparisons that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
     let mut rows = read(opts)?;
     let _neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
@@ -59,7 +59,8 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
             continue;
         }
         let found = compare(opts, seed)?;
-        // All pairs of a seed in one write, after a line end that closes whatever a killed experiment left.
+        // One write for all pairs of a seed, which begins with a line end that closes an incomplete line of a killed
+        // experiment.
         let mut lines = b"\n".to_vec();
         for row in &found {
             serde_json::to_writer(&mut lines, row)?;
@@ -79,7 +80,7 @@ fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
     let mut rows: Vec<Row> = Vec::new();
     for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; that seed is measured again.
+        // A killed experiment can leave an incomplete last line; its seed is measured again.
         let Ok(row) = serde_json::from_str::<Row>(&line?) else { continue };
         if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
             bail!("{} holds another experiment; name another --output", opts.output.display());
@@ -133,7 +134,7 @@ fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
     };
     let patterns: Vec<Pattern> = request.patterns.iter().map(|p| p.parse()).collect::<Result<_, _>>()?;
     let mut selection = select(&catalog, &patterns, Effort::Quick)?;
-    // One case is enough: the experiment is about noise, not about sizes.
+    // One case is enough, because the experiment is about noise and not about sizes.
     selection.cases.truncate(1);
     let plan = request.plan(selection);
     let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));

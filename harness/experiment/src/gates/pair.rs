@@ -12,23 +12,23 @@ use perfharness_contract::{Effort, MetricDef, Name, OutcomeKind};
 use perfharness_known_work::{VARIABLE, workload};
 use perfharness_verdict::Paired;
 
-/// The variant that both processes run. What differs is planted.
+/// The variant that both processes run. They differ only in the planted work.
 pub(super) const VARIANT: &str = "w100";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How a pair is measured.
+/// Conditions under which a pair is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
-    /// The factor by which head has more work; 1 for identical sides.
+    /// Factor by which head has more work; 1 for identical sides.
     pub(super) planted: f64,
-    /// What a launch of both processes may take.
+    /// Time limit of a launch of both processes.
     pub(super) launch: Duration,
-    /// How long a timed sample should last.
+    /// Target length of a timed sample.
     pub(super) sample: Duration,
 }
 
-/// The two workers: the same program, whose environments differ in one digit or in none. They are equally long,
-/// because the size of the environment moves the stack, and with it the time of what lies there.
+/// Returns the two workers: the same program, with environments that differ in one digit or not at all. They have the
+/// same length, because the size of the environment moves the stack and changes the timing of data on it.
 pub(super) fn workers(planted: f64) -> anyhow::Result<Vec<WorkerCommand>> {
     let program = std::env::current_exe()?.to_string_lossy().into_owned();
     let worker = |name: &str, factor: f64| WorkerCommand {
@@ -40,7 +40,7 @@ pub(super) fn workers(planted: f64) -> anyhow::Result<Vec<WorkerCommand>> {
     Ok(vec![worker("base", 1.0), worker("head", planted)])
 }
 
-/// A kernel that is being measured.
+/// A kernel under measurement.
 pub(super) struct Pair {
     plan: Plan,
     state: RunState,
@@ -55,7 +55,7 @@ impl Pair {
         let definition = workload.definition();
         let case: Name = kernel.parse()?;
         if definition.cases.iter().all(|known| known.id != case) {
-            bail!("there is no kernel `{kernel}`");
+            bail!("unknown kernel `{kernel}`");
         }
         let benchmark = definition.benchmark_id(&case, &VARIANT.parse()?);
         let special = definition.benchmark(&case, &benchmark.variant);
@@ -97,7 +97,7 @@ impl Pair {
         })
     }
 
-    /// Measures until there are so many launches.
+    /// Measures until there are `launches` launches.
     pub(super) fn extend(&mut self, launches: usize) -> anyhow::Result<()> {
         let mut patience = 1;
         loop {
@@ -106,8 +106,7 @@ impl Pair {
             if missing == 0 {
                 return Ok(());
             }
-            // Launches that took longer than they should, on a machine that is busy, leave too little for the last
-            // ones.
+            // On a busy machine, launches take longer than planned and leave too little time for the last ones.
             let more = self.launch * missing as u32 * patience;
             self.plan.budget = Duration::from_nanos(self.state.spent_ns()) + more;
             self.plan.design.looks = LookPlan::Fixed { launches: launches as u32 };
@@ -115,7 +114,7 @@ impl Pair {
             let metrics = self.metrics.clone();
             run_plan(&self.plan, &|_| metrics.clone(), &mut self.executor, &mut self.state, &mut |_| {});
             let mut outcomes = self.state.cases[0].sides.iter().filter_map(|side| side.outcome.as_ref());
-            // A side that is not run yet has lost its blocks to contamination so far, and goes on.
+            // A side with the outcome not-run has lost its blocks to contamination so far, and continues.
             let is_failure = |kind| !matches!(kind, OutcomeKind::Ok | OutcomeKind::NotRun);
             if let Some(failed) = outcomes.find(|outcome| is_failure(outcome.kind)) {
                 bail!("{} failed: {failed:?}", self.plan.cases[0].label());
@@ -124,12 +123,12 @@ impl Pair {
                 patience *= 2;
             }
             if patience > 1000 {
-                bail!("{} makes no launch", self.plan.cases[0].label());
+                bail!("{} completes no launch", self.plan.cases[0].label());
             }
         }
     }
 
-    /// Launches with complete blocks of both sides, dropped ones included.
+    /// Number of launches with complete blocks of both sides, dropped ones included.
     fn launches(&self) -> usize {
         let of = |side| {
             let samples = self.state.cases[0].samples.iter().map(|row| &row.sample);
@@ -149,7 +148,7 @@ impl Pair {
         launches.iter().filter_map(|row| Some(row.timing?.total_ns as f64 / 1e9)).collect()
     }
 
-    /// Blocks that were dropped, and all that were measured.
+    /// Number of dropped blocks, and of all measured blocks.
     pub(super) fn blocks(&self) -> (usize, usize) {
         let case = &self.state.cases[0];
         (case.dropped.values().sum::<u64>() as usize, case.blocks as usize)
