@@ -18,7 +18,7 @@ pub(crate) struct Documented {
     bands: Bands,
     /// Number of pairs of a chunk.
     pairs: usize,
-    /// Bins of these pairs.
+    /// Bins and amplitudes of these pairs.
     bins: Vec<usize>,
     amplitudes: Vec<f32>,
 }
