@@ -195,8 +195,8 @@ pub struct SettingDef {
 pub struct WorkloadDef {
     /// Name, unique over all workers of a run.
     pub id: Name,
-    /// Version of the definition. It changes whenever the work of an iteration changes; figures of different versions
-    /// are never compared.
+    /// Version of the definition. It changes with the work of an iteration; figures of different versions are never
+    /// compared.
     pub version: u32,
     /// Description in one line.
     #[serde(default)]

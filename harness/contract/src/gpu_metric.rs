@@ -1,5 +1,5 @@
-//! Ids and definitions of the metrics that a GPU's meter reads. They are in this crate so that a judge of records needs
-//! no device.
+//! Ids and definitions of the metrics that a GPU's meter reads. They are here so that a judge of records needs no
+//! device.
 
 use crate::{Direction, MetricDef, MetricKind, Scope};
 

@@ -4,7 +4,7 @@ use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
 /// Returns the generator for the inputs of a round: a fixed algorithm (PCG XSL 128/64, multiplicative) seeded with a
-/// digest of its arguments, so that the same round has the same input on every machine, in every process and for every
+/// digest of its arguments, so that a round has the same input on every machine, in every process and for every
 /// variant.
 ///
 /// `stream` separates different inputs of the same round, e.g. `"weights"` and `"images"`.

@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A float64 that survives JSON. Finite values are JSON numbers (integers without a fraction, so that exact counts stay
-/// exact up to 2^53); the others are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, because JSON has no numbers
-/// for them.
+/// exact up to 2^53); the others, which JSON lacks, are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Number(pub f64);
 

@@ -9,8 +9,8 @@ use perfharness_platform::{clock, profile, self_usage};
 use crate::protocol::{Profile, ProfileClock, SampleReply, Stack};
 use crate::{Failure, Measured, Number};
 
-/// Samples per second of CPU time: about the most that systems can take, and not a divisor of the frequencies at which
-/// programs act regularly.
+/// Samples per second of CPU time: about the most that systems can take, and not a divisor of the usual frequencies of
+/// programs.
 const PER_SECOND: u32 = 997;
 
 /// Below this function only the variant runs. Some debug information has names without their path.
@@ -96,7 +96,7 @@ fn profile_of(met: Vec<profile::Stack>, cpu_ns: Option<u64>) -> Profile {
     }
     let total: u64 = counts.values().sum();
     // Systems round the interval up to that of their own clock (4 ms on many Linux machines), and lose a sample if two
-    // threads are interrupted at once. A sample therefore stands for its share of the time, and not for the requested
+    // threads are interrupted at once. A sample therefore stands for its share of the time, not for the requested
     // interval.
     let asked = 1e9 / f64::from(PER_SECOND);
     let period = cpu_ns.filter(|_| total > 0).map_or(asked, |cpu| cpu as f64 / total as f64);

@@ -151,8 +151,7 @@ pub struct Hello {
     /// Settings of the user for the workloads, e.g. a folder of images, by the names that the workloads declare.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// Modes that the harness knows. A worker announces no others, because harnesses from before this key refuse
-    /// unknown modes.
+    /// Modes that the harness knows. A worker announces no others, because harnesses from before this key refuse them.
     #[serde(default = "first_modes", deserialize_with = "known_modes")]
     pub modes: Vec<Mode>,
 }

@@ -147,8 +147,7 @@ impl Setup {
         self
     }
 
-    /// Returns the user's value of a setting that the workload declares (`--set NAME=VALUE`), such as a folder of
-    /// inputs.
+    /// Returns the user's value (`--set NAME=VALUE`) of a setting that the workload declares, e.g. an input folder.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
     }
@@ -438,8 +437,8 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self.set_by_user(name, summary, SettingKind::Text)
     }
 
-    /// Declares a [`setting`](Self::setting) for a file or folder. In a configuration file it is relative to the folder
-    /// of that file.
+    /// Declares a [`setting`](Self::setting) for a file or folder. In a configuration file it is relative to that
+    /// file's folder.
     ///
     /// # Panics
     /// Panics if `name` is not a valid name.

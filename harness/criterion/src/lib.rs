@@ -1,5 +1,5 @@
-//! Workloads as criterion benchmarks, for users who want criterion's report or plots. The harness itself measures and
-//! judges without criterion.
+//! Workloads as criterion benchmarks, for criterion's report and plots. The harness itself measures and judges without
+//! criterion.
 
 use std::any::Any;
 use std::fmt::Display;

@@ -13,8 +13,7 @@ use perfharness_verdict::median;
 
 use crate::say;
 
-/// Number of steps in an iteration of about 100 ns, which is shorter than any useful benchmark, so that the overhead
-/// shows.
+/// Number of steps in an iteration of about 100 ns, shorter than any useful benchmark, so that the overhead shows.
 const STEPS: u64 = 100;
 /// Number of iterations in a sample; about the 3 ms of effort quick.
 const ITERATIONS: u64 = 30_000;

@@ -33,8 +33,7 @@ struct Cli {
 enum Command {
     /// Identical pairs and planted effects: how often the interval is right and the effect is found
     Noise(NoiseOpts),
-    /// Whole gates over the kernels of known work: false alarms, power, and the results of other methods for the same
-    /// pairs
+    /// Whole gates over the kernels of known work: false alarms, power, and the verdicts of other methods
     Gates(GatesOpts),
     /// The overhead of measuring within a timed sample
     Cost,
@@ -84,8 +83,7 @@ struct GatesOpts {
     /// Thresholds, as fractions; all are judged from the same launches
     #[arg(long, value_delimiter = ',', default_value = "0.01,0.03")]
     threshold: Vec<f64>,
-    /// The time limit of a launch of both processes; with too little a launch has a single block, and its value is not
-    /// a median
+    /// The time limit of a launch of both processes; with too little, a launch has one block and no median
     #[arg(long, default_value_t = 500)]
     launch_ms: u64,
     /// The target length of a timed sample

@@ -59,8 +59,7 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
             continue;
         }
         let found = compare(opts, seed)?;
-        // One write for all pairs of a seed, which begins with a line end that closes an incomplete line of a killed
-        // experiment.
+        // One write for all pairs of a seed; its first line end closes an incomplete line of a killed experiment.
         let mut lines = b"\n".to_vec();
         for row in &found {
             serde_json::to_writer(&mut lines, row)?;

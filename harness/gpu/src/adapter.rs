@@ -222,8 +222,7 @@ pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, Gpu
     })
 }
 
-/// Returns the adapters of this machine. They are listed once, because listing takes milliseconds and drivers print
-/// messages.
+/// Returns the adapters of this machine. They are listed once: that takes milliseconds, and drivers print messages.
 fn real_adapters() -> Vec<(wgpu::Adapter, AdapterFacts)> {
     // GL is left out on purpose, because its timestamps are broken on software adapters.
     const BACKENDS: wgpu::Backends =

@@ -1,8 +1,8 @@
 //! Ceilings of a device: bandwidths, arithmetic and latencies, measured with the simplest possible commands.
 //!
 //! Each figure is the best of several tries, because a ceiling is an upper bound, and a disturbance of a try makes it
-//! smaller. Times are those of the host around a submit and a wait, over so many repetitions that the wait itself
-//! hardly matters.
+//! smaller. Times are those of the host around a submit and a wait, over so many repetitions that the wait hardly
+//! matters.
 
 use std::time::Duration;
 
@@ -26,8 +26,7 @@ const INVOCATIONS: u64 = 1 << 16;
 /// Number of steps in a chain of multiplications and additions; each invocation has four chains.
 const STEPS: u32 = 256;
 
-/// Number of operations of one invocation: four chains of steps, on vectors of four, with a multiplication and an
-/// addition each.
+/// Number of operations of one invocation: four chains of steps on vectors of four, with two operations each.
 const OPERATIONS: f64 = STEPS as f64 * 4.0 * 4.0 * 2.0;
 
 /// Ceilings of a device.

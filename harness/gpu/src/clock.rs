@@ -25,8 +25,7 @@ impl TickClock {
     /// Fits the clock to moments taken before and after a stretch; `None` if there are no moments.
     ///
     /// Each moment bounds the host time at which the device's clock was read, so all of them together are more exact.
-    /// If they contradict each other, one of the clocks has drifted, and the true value lies somewhere between all of
-    /// them.
+    /// If they contradict each other, one of the clocks has drifted, and the true value lies between all of them.
     pub(crate) fn fit(moments: &[Moment], period: f32) -> Option<Self> {
         let tick = moments.first()?.begin;
         let base_ns = moments.first()?.before_ns;

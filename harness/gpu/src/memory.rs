@@ -41,8 +41,7 @@ pub(crate) struct MemoryLedger {
     vacant: Vec<usize>,
     live: u64,
     peak: u64,
-    /// Buffers at the peak. `None` as long as the live buffers are the peak; they are listed only when one of them is
-    /// freed.
+    /// Buffers at the peak. `None` as long as the live buffers are the peak; they are listed when one is freed.
     holders: Option<Vec<PeakBuffers>>,
     /// Live bytes over time, in a traced sample.
     points: Option<Box<PointLog<POINTS_KEPT>>>,

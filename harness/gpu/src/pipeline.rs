@@ -38,9 +38,8 @@ impl Gpu {
     /// Creates a compute pipeline from WGSL. The bindings that the entry point uses are in group 0 and are found by
     /// their names in the source.
     ///
-    /// # Errors
-    /// Returns [`GpuError::Invalid`] with the position in the source, or [`GpuError::Lacks`] for a feature that the
-    /// device lacks.
+    /// # Errors Returns [`GpuError::Invalid`] with the position in the source, or [`GpuError::Lacks`] for a missing
+    /// feature.
     pub fn pipeline(&self, label: &str, source: &str, entry_point: &str) -> Result<Pipeline, GpuError> {
         let entry = reflect(label, source, entry_point)?;
         let limit = self.inner.limits.max_compute_workgroup_storage_size;
@@ -110,8 +109,7 @@ impl Pipeline {
         &self.inner.label
     }
 
-    /// Binds buffers, or parts of them, by the names in the source: every binding that the entry point uses, and no
-    /// other.
+    /// Binds buffers, or parts of them, by the names in the source: exactly those that the entry point uses.
     ///
     /// # Errors
     /// Returns [`GpuError::Invalid`], which names the pipeline and the binding.

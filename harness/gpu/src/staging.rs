@@ -10,7 +10,7 @@ use crate::{Gpu, GpuError};
 /// Staging buffers in rotation, for repeated uploads.
 ///
 /// Each upload takes the next slot. With two slots the host fills one while the device reads the other. If the device
-/// still uses a slot, the host waits for it: that time is host wait, but no sync, because it depends on the pace of the
+/// still uses a slot, the host waits: that time is host wait, but no sync, because it depends on the pace of the
 /// device.
 #[derive(Debug)]
 pub struct Staging {

@@ -1,5 +1,4 @@
-//! A process that outlives this one by an instant, and kills the process groups of the children that this process left
-//! behind.
+//! A process that outlives this one by an instant, and kills the process groups of the children that it left behind.
 //!
 //! It is forked once, before the first such child, and only reads a pipe whose other end this process holds. The pipe
 //! ends when this process ends, for whatever reason. A thread could not do this, and a signal on the death of the
@@ -80,8 +79,8 @@ impl Guard {
     fn start() -> io::Result<Self> {
         let (from, to) = io::pipe()?;
         let (from, to) = (OwnedFd::from(from), OwnedFd::from(to));
-        // A stopped guard must not block this process when its pipe is full. SAFETY: the descriptor is open, and no
-        // memory is involved.
+        // A stopped guard must not block this process when its pipe is full.
+        // SAFETY: the descriptor is open, and no memory is involved.
         if unsafe { libc::fcntl(to.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
             return Err(io::Error::last_os_error());
         }

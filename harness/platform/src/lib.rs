@@ -201,8 +201,7 @@ pub fn self_peak_rss_bytes() -> Option<u64> {
     imp::self_peak_rss_bytes()
 }
 
-/// Machine-wide counters that code under test cannot influence: a change means that a sample was disturbed from
-/// outside.
+/// Machine-wide counters that code under test cannot influence: a change means a disturbance from outside.
 ///
 /// They never decrease; the difference of two readings counts the events between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -224,8 +223,7 @@ pub struct MachineCounters {
     pub suspended_ns: Option<u64>,
 }
 
-/// Returns the present counters of the machine. It may be called before and after every sample, because the files stay
-/// open.
+/// Returns the present counters of the machine. It is cheap enough for every sample, because the files stay open.
 pub fn machine_counters() -> MachineCounters {
     MachineCounters {
         steal_ns: imp::steal_ns(),
@@ -448,8 +446,7 @@ pub fn cpu_frequency_hz() -> Option<u64> {
 
 /// Whether the address space of this process, and so of its children, is randomized.
 ///
-/// Linux: `/proc/sys/kernel/randomize_va_space` is not 0 and this process is not exempt from it (`setarch -R`). Others:
-/// `None`.
+/// Linux: `/proc/sys/kernel/randomize_va_space` is not 0 and this process is not exempt (`setarch -R`). Others: `None`.
 pub fn aslr() -> Option<bool> {
     imp::aslr()
 }
@@ -464,8 +461,7 @@ pub fn is_own(metadata: &Metadata) -> bool {
 /// Permissions that a program requests when it creates a file that others may read. Temporary files are for their owner
 /// alone, and get these permissions before they are renamed.
 ///
-/// Unix: reading and writing for all, minus the umask. Windows: `None`, because a file inherits the permissions of its
-/// folder.
+/// Unix: reading and writing for all, minus the umask. Windows: `None`, because a file inherits those of its folder.
 pub fn new_file_permissions() -> Option<Permissions> {
     imp::new_file_permissions()
 }

@@ -62,8 +62,7 @@ fn process_cpu_ns(id: libc::pid_t) -> Option<u64> {
     stat_cpu_ticks(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?).and_then(ticks_to_ns)
 }
 
-/// Parses `utime` and `stime` of `/proc/<pid>/stat`: fields 14 and 15, counted after the name, which may contain
-/// anything.
+/// Parses `utime` and `stime` of `/proc/<pid>/stat`: fields 14 and 15, counted after the name, which can be any text.
 pub(crate) fn stat_cpu_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;

@@ -53,8 +53,7 @@ fn usage_of(id: libc::pid_t) -> ProcessUsage {
     }
 }
 
-/// Converts the CPU times of `proc_pid_rusage`, which are in units of the Mach clock: 1 ns on Intel, 125/3 ns on Apple
-/// silicon.
+/// Converts CPU times of `proc_pid_rusage`, in units of the Mach clock: 1 ns on Intel, 125/3 ns on Apple silicon.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 #[expect(deprecated, reason = "one function is not worth another dependency")]
 fn mach_to_ns(units: u64) -> Option<u64> {

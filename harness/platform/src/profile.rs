@@ -1,5 +1,4 @@
-//! A profiler within the process: a timer interrupts the process as its CPU time passes, and the profiler records the
-//! current stack.
+//! A profiler within the process: a timer interrupts it as its CPU time passes, and the current stack is recorded.
 //!
 //! | | Linux | macOS | others |
 //! | --- | --- | --- | --- |
@@ -44,9 +43,8 @@ impl std::fmt::Debug for Profiler {
 impl Profiler {
     /// Starts to record stacks `per_second` times per second of the process's CPU time. Systems may do so less often.
     ///
-    /// # Errors
-    /// Returns an error if there is no profiler, if one is already running, or if its memory or its temporary file is
-    /// not available.
+    /// # Errors Returns an error if there is no profiler, if one is already running, or if it gets no memory or
+    /// temporary file.
     pub fn start(per_second: u32) -> Result<Self, String> {
         imp::Profiler::start(per_second).map(Self)
     }

@@ -104,8 +104,8 @@ pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {
     if let Some(id) = unreaped(child) {
-        // A group with the child's id is the child's own; if the child leads none, this does nothing. SAFETY: no memory
-        // is involved.
+        // A group with the child's id is the child's own; if the child leads none, this does nothing.
+        // SAFETY: no memory is involved.
         unsafe { libc::kill(-id, libc::SIGKILL) };
         // Before the child is waited for, because its id may belong to another process afterwards.
         guard::forget(id);

@@ -150,8 +150,8 @@ pub(crate) fn take_stdout() -> io::Result<File> {
     }
     let real = io::stdout().as_handle().try_clone_to_owned()?;
     // This closes the C runtime's output, which is the handle that Rust uses, too: hence the copy above, and
-    // immediately the new handle below. SAFETY: no memory is involved; both numbers are the standard ones, which
-    // nothing in this process owns.
+    // immediately the new handle below.
+    // SAFETY: no memory is involved; both numbers are the standard ones, which nothing in this process owns.
     if unsafe { crt::_dup2(2, 1) } != 0 {
         return Err(io::Error::other("the C runtime could not redirect its standard output"));
     }
@@ -171,8 +171,7 @@ pub(crate) fn detach_from_terminal(command: &mut Command) {
 fn job() -> Option<&'static OwnedHandle> {
     static JOB: OnceLock<Option<OwnedHandle>> = OnceLock::new();
     let create = || {
-        // SAFETY: null pointers request a job without a name and with the default rights; the handle is checked before
-        // use.
+        // SAFETY: null pointers request a job without a name, with default rights; the handle is checked before use.
         let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
         if handle.is_null() {
             return None;
@@ -313,8 +312,7 @@ pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     let code = status.code().unwrap_or_default();
     let bits = code.cast_unsigned();
     let name = exception_name(bits);
-    // Statuses that the system defines have these highest bits, for a warning or an error. Small negative exit codes do
-    // not.
+    // The system's own statuses have these highest bits (a warning or an error); small negative exit codes do not.
     if name.is_some() || matches!(bits >> 28, 0x8 | 0xC) {
         Exit::Exception { code: bits, name }
     } else {

@@ -1,5 +1,4 @@
-//! Functions that spend time under their own names and are not inlined, so that a profile can be compared with the
-//! known shares.
+//! Functions that spend time under their own names and are not inlined, so that the shares in a profile are known.
 
 use std::hint::black_box;
 use std::thread;

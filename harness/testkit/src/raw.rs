@@ -368,8 +368,7 @@ mod tests {
         ]
     }
 
-    /// Returns the output of the worker for the first `count` requests, with ids from 1, and whether it ends
-    /// successfully.
+    /// Returns the output of the worker for the first `count` requests, with ids from 1, and whether it succeeds.
     fn talk(mode: Mode, count: usize) -> (String, bool) {
         let mut input = String::new();
         for (request, id) in requests().into_iter().take(count).zip(1..) {

@@ -10,8 +10,7 @@ pub fn all() -> Vec<Workload> {
         perfharness_metrics_sync::workload(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
-        // Last of the workloads that `all` selects: its iterations are the longest, and it gets the time that the
-        // others leave.
+        // Last of the workloads that `all` selects: its iterations are the longest, and it gets the remaining time.
         perfharness_mc_passes::workload(),
         perfharness_known_work::workload(),
     ]

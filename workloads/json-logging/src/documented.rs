@@ -1,5 +1,4 @@
-//! The document's "after", literally: it collects 50 records, then reads, parses, extends, serialises and writes the
-//! whole log again.
+//! The document's "after", literally: it collects 50 records, then reads, parses, extends and rewrites the whole log.
 
 use std::io;
 use std::path::Path;

@@ -110,8 +110,7 @@ impl<'a> CountedFile<'a> {
         Ok(())
     }
 
-    /// Waits until the written data is on the disk. No variant calls this function; a variant that begins to is
-    /// counted.
+    /// Waits until the written data is on the disk. No variant calls this yet; one that does is counted.
     #[cfg_attr(not(test), expect(dead_code, reason = "the metric exists for a variant that may need it"))]
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.counters.syncs.add(1);
@@ -140,8 +139,7 @@ impl LogFolder {
         self.path.set_file_name(format!("log-{:020}", self.made));
     }
 
-    /// Path of the log of the next iteration. It is numbered and not named after the index, because an index may run
-    /// twice.
+    /// Path of the log of the next iteration. It is numbered, because an index may run twice.
     pub(crate) fn next(&mut self) -> &Path {
         self.made += 1;
         self.rename();

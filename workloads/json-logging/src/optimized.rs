@@ -1,5 +1,4 @@
-//! The best implementation that we know: it appends records to one open file, 50 at a time, and builds only what it
-//! writes.
+//! The best implementation that we know: it appends records to one open file, 50 at a time, and builds nothing else.
 
 use std::io;
 use std::path::Path;

@@ -12,8 +12,8 @@ pub(crate) const EVERY: u64 = 5;
 /// Number of experts and of ghosts in a step; the document's own set-up has four of each.
 const EXPERTS: usize = 4;
 
-/// Number of different steps in a pool. A training loop logs values that it has just computed, so the pool has to fit
-/// the cache.
+/// Number of different steps in a pool. A training loop logs values that it has just computed, so the pool must fit the
+/// cache.
 const POOL: usize = 256;
 
 /// Step numbers have 8 digits and epochs 3 in every iteration; see [`Range32`] for the reason.

@@ -1,5 +1,4 @@
-//! The document's "before": it converts and serialises every record, and writes it to a file that it opens for this
-//! record.
+//! The document's "before": it converts and serialises every record, and opens the file to write it.
 
 use std::hint::black_box;
 use std::io;

@@ -49,8 +49,8 @@ struct Params {
     buffer_bytes: u64,
 }
 
-/// Iterations take 0.05 to 0.3 ms, so that a launch is cheap. All step counts are multiples of 100, so that every share
-/// is exact.
+/// Iterations take 0.05 to 0.3 ms, so that a launch is cheap. All step counts are multiples of 100, so every share is
+/// exact.
 const CASES: [(&str, Params); 6] = [
     ("spin", Params { kernel: Kind::Spin, steps: 60_000, buffer_bytes: 0 }),
     ("gather", Params { kernel: Kind::Gather, steps: 30_000, buffer_bytes: 512 << 10 }),

@@ -13,8 +13,7 @@ pub(crate) const SETTING: &str = "known-work";
 /// Name of the environment variable. It overrides the setting where both name the same thing.
 pub const VARIABLE: &str = "PERFHARNESS_KNOWN_WORK";
 
-/// Upper limit of every number: large enough to be seen, and small enough that a typing error does not overload the
-/// machine.
+/// Upper limit of every number: large enough to be seen, and small enough that a typo does not overload the machine.
 const MOST: u64 = 100;
 /// Upper limit of the bytes that an iteration leaks.
 const MOST_LEAKED: u64 = 1 << 20;

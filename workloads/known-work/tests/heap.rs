@@ -1,5 +1,4 @@
-//! Meters and traces planted memory in a process of its own, because the heap meter counts the allocations of all
-//! threads.
+//! Meters and traces planted memory in a process of its own, because the heap meter counts all threads.
 
 perfharness_contract::counting_allocator!();
 
@@ -69,8 +68,8 @@ mod tests {
             let [heap] = &trace.counters[..] else { panic!("{trace:?}") };
             assert_eq!((heap.name.as_str(), heap.relative, heap.changes_per_point), ("heap-live", true, 1));
             let values: Vec<i64> = heap.points.iter().map(|(_, value)| *value).collect();
-            // The buffer is allocated and freed in each of the two iterations, and nothing else is: no memory of the
-            // trace either.
+            // The buffer is allocated and freed in each of the two iterations, and nothing else is, not even for the
+            // trace.
             assert_eq!(values, [0, due as i64, 0, due as i64, 0, 0], "{spec}");
             let end_ns = traced.start_ns.unwrap() + traced.wall_ns;
             let inside = &heap.points[1..heap.points.len() - 1];

@@ -18,8 +18,7 @@ pub(crate) trait Variant {
 pub(crate) struct Remap<V> {
     gpu: Gpu,
     pub(crate) labels: Labels,
-    /// Buffer for the ranks, and the variant that fills it; `None` if there are no labels, since a buffer cannot be
-    /// empty.
+    /// Buffer for the ranks, and the variant that fills it; `None` without labels, since a buffer cannot be empty.
     work: Option<(Buffer, V)>,
     replaced: Counter,
 }

@@ -6,8 +6,7 @@ use perfharness_gpu::{Buffer, Gpu, GpuError, Readback, Staging};
 
 use crate::remap::Variant;
 
-/// Reads the labels back, and uploads their ranks. It keeps its buffers from batch to batch, as the allocator of
-/// `PyTorch` does.
+/// Reads the labels back, and uploads their ranks. It keeps its buffers from batch to batch, as `PyTorch` does.
 pub(crate) struct Slow {
     gpu: Gpu,
     labels: Vec<Buffer>,

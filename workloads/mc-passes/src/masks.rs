@@ -3,8 +3,7 @@
 /// A number below this threshold drops its element, which happens to a tenth of all.
 const THRESHOLD: u32 = 429_496_730;
 
-/// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer elements than the distance
-/// of two offsets.
+/// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer elements between two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Layer {
     /// Values that are mixed into a token from the others.

@@ -12,7 +12,7 @@ const VALUES: usize = SCALARS * DISPLAY as usize;
 
 /// Uses two readback buffers alternately, so that the device has work while the host reads.
 ///
-/// The scalars on the device need only one buffer: the device executes commands in order, so it overwrites none before
+/// The scalars on the device need only one buffer: the device executes commands in order, so it overwrites them after
 /// the copy.
 #[derive(Debug)]
 pub(crate) struct Optimized {
@@ -38,7 +38,7 @@ impl Delivery for Optimized {
                 continue;
             };
             // The whole block is copied even if the loop ends within it; this is still one copy, and the rest is
-            // ignored here.
+            // ignored.
             commands.download(training.scalars(), &mut self.next).submit()?;
             if let Some(count) = on_its_way.replace(count) {
                 self.take(count, history)?;

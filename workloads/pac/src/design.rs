@@ -73,8 +73,7 @@ fn taps(order: usize, sf_hz: f64, band: &Band) -> Vec<f64> {
     taps
 }
 
-/// Returns the smallest product of powers of 2, 3 and 5 that is at least `least`. The analytic signal is padded to this
-/// length.
+/// Returns the smallest product of powers of 2, 3 and 5 that is at least `least`. The analytic signal is padded to it.
 pub(crate) fn smooth_length(least: usize) -> usize {
     let is_smooth = |length: &usize| {
         let mut rest = *length;

@@ -4,7 +4,7 @@
 //! affect the ends only within the extension, which is cut off, and the extension of the highest order contains those
 //! of all others. One circle of samples therefore serves all bands: the signal, then its extension, and at the end the
 //! extension before it. The transforms process the signals of two bands at a time, as the real and the imaginary part
-//! of one signal.
+//! of one.
 
 mod channel;
 mod histogram;

@@ -129,8 +129,7 @@ impl GpuPlan {
         self.chunks
     }
 
-    /// Computes the index of input `at` and waits for it: one submit, one sync. Writes (amplitude band, phase band,
-    /// channel).
+    /// Computes the index of input `at`, (amplitude band, phase band, channel), and waits for it: one submit, one sync.
     ///
     /// # Errors
     /// Returns an error if a sample is NaN or infinite, which leaves `index` unchanged, if the length of `index`

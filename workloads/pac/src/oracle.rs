@@ -1,5 +1,5 @@
 //! The index by its definition: slow, simple, in float64. It shares only the taps and the padded length with the fast
-//! computation.
+//! code.
 
 use std::f64::consts::{PI, TAU};
 

@@ -33,8 +33,7 @@ impl Band {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normalisation {
     /// The number of samples of this phase band and channel in the bin, which gives the mean amplitude of Tort et al.
-    /// (2010). The index of a channel does not depend on the other channels of the call. A bin without samples is left
-    /// out.
+    /// (2010). The index of a channel does not depend on the other channels. A bin without samples is left out.
     #[default]
     Textbook,
     /// The number of samples in the bin over all phase bands and channels of the call, as `TensorPAC` 0.6.5 does for
@@ -85,8 +84,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Number of indexes that a call computes for `channels` channels: one for each amplitude band, phase band and
-    /// channel.
+    /// Number of indexes for `channels` channels: one for each amplitude band, phase band and channel.
     pub fn indexes(&self, channels: usize) -> usize {
         self.amplitude.len() * self.phase.len() * channels
     }

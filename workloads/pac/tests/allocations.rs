@@ -57,8 +57,7 @@ fn the_fast_path_allocates_nothing_in_its_steady_state() {
     assert_eq!(heap_allocations(&workload, "small-10x10", "optimized-f64", 100), 0.0);
     assert!(heap_allocations(&workload, "small-10x10", "slow", 100) > 100.0);
 
-    // The queue through which a pool receives calls allocates a new block for every 63 of them, and nothing else
-    // allocates.
+    // The queue through which a pool receives calls allocates a block for every 63 of them; nothing else allocates.
     let two = Workload::builder("two", 1, "two threads")
         .case(Case::new("small", ()))
         .variant("fast", Role::Other, "a plan", |(), _| OnTwoThreads::new())

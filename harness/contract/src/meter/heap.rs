@@ -73,8 +73,8 @@ fn trace(live: i64) {
 }
 
 #[expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
-// SAFETY: every call goes to the system allocator with unchanged arguments; counting only touches atomics and cannot
-// allocate.
+// SAFETY: every call goes to the system allocator with unchanged arguments; counting touches only atomics and never
+// allocates.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // The first allocation of the runtime, before main, records that this allocator is in use.

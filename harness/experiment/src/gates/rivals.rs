@@ -151,8 +151,7 @@ pub(crate) fn side(kernel: &str, folder: &Path, seconds: f64, compare: bool) {
     let criterion = Criterion::default()
         .warm_up_time(time.mul_f64(3.0 / 8.0))
         .measurement_time(time.mul_f64(5.0 / 8.0))
-        // Criterion compares its p-value with 5 %. With the default of 100,000 the analysis takes longer than the
-        // measurement.
+        // Criterion compares its p-value with 5 %. With the default of 100,000, analysing takes longer than measuring.
         .nresamples(2_000)
         .without_plots()
         .output_directory(folder)

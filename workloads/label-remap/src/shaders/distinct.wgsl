@@ -3,8 +3,8 @@
 const SIZE = 256u;
 const ITEMS = 16u;
 const LOCAL_BITS = 10u;
-// With more collisions than this, a set counts as full. The set of the workgroup is abandoned sooner, because the
-// global set remains.
+// With more collisions than this, a set counts as full. The workgroup's set is abandoned sooner, since the global set
+// remains.
 const PROBES = 64u;
 const LOCAL_PROBES = 8u;
 

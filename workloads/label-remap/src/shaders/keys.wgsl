@@ -1,5 +1,4 @@
-// Functions that the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the order of the
-// labels.
+// Functions that the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the same order.
 //
 // A kernel that sorts or searches declares `var<workgroup> keys`, which these functions use.
 

@@ -85,9 +85,8 @@ impl<T: Scalar> Plan<T> {
 
     /// Computes the index of `x`, (channel, sample), and writes it to `index`, (amplitude band, phase band, channel).
     ///
-    /// # Errors
-    /// Returns an error if the length of a slice differs from the plan, or a sample is NaN or infinite. `index` is
-    /// unchanged then.
+    /// # Errors Returns an error if a slice has another length than planned, or a sample is NaN or infinite; `index` is
+    /// then unchanged.
     pub fn index(&mut self, x: &[T], index: &mut [f64]) -> Result<(), PacError> {
         check_length("samples", x.len(), self.shape.len())?;
         check_length("indexes", index.len(), self.settings.indexes(self.shape.channels))?;

@@ -70,8 +70,8 @@ impl Transform {
         self.steps.len()
     }
 
-    /// Returns a transform forward (1.0) or back (-1.0). The signals alternate between the two buffers and start in
-    /// number `at`.
+    /// Returns a transform forward (1.0) or back (-1.0). The signals alternate between the two buffers, from number
+    /// `at` on.
     pub(super) fn pass(&self, direction: f32, buffers: [&Buffer; 2], at: usize) -> Result<Pass, GpuError> {
         let (mut at, mut span) = (at, 1);
         let mut steps = Vec::with_capacity(self.steps.len());

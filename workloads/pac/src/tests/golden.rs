@@ -166,8 +166,8 @@ fn a_channel_has_the_textbook_index_that_tensorpac_gives_it_alone() {
     }
 }
 
-/// Returns a signal that any language can make: a wave of 6 Hz that modulates one of 80 Hz, and noise of a linear
-/// congruential generator.
+/// Returns a signal that any language can make: a wave of 6 Hz that modulates one of 80 Hz, and noise of a congruential
+/// generator.
 fn portable_signal(seed: u32, samples: usize) -> Vec<f64> {
     let mut state = seed;
     let sample = |i: usize| {

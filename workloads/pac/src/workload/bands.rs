@@ -53,8 +53,7 @@ impl Bands {
     }
 
     /// Returns the analytic signal of a band with the stages that the document criticises: each passes on a copy, the
-    /// signal is flipped to be filtered backwards, and another copy cuts off the ends. Adds the bytes that it copies to
-    /// `copied`.
+    /// signal is flipped to be filtered backwards, and another copy cuts off the ends. Adds its copies to `copied`.
     pub(crate) fn stage_by_stage(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
         let cloned = counted(x.to_vec(), copied);
         let extended = counted(self.extended(&cloned, copied).clone(), copied);

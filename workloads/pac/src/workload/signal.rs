@@ -98,8 +98,7 @@ impl Signals {
     }
 }
 
-/// Draws a signal: in every channel a slow wave that modulates the amplitude of a fast one, and noise with the strength
-/// of both.
+/// Draws a signal: in every channel a slow wave that modulates a fast one, and noise with the strength of both.
 fn draw(shape: Shape, rng: &mut Pcg64Mcg) -> Vec<f32> {
     let mut x = Vec::with_capacity(shape.len());
     for _ in 0..shape.channels {

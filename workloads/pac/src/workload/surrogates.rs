@@ -98,8 +98,7 @@ struct Input {
 }
 
 impl Input {
-    /// Returns the index of a pair (amplitude band, phase band, channel) whose amplitudes are given in two consecutive
-    /// parts.
+    /// Returns the index of a pair (amplitude band, phase band, channel) with amplitudes in two consecutive parts.
     fn index(&self, pair: usize, parts: [&[f64]; 2]) -> f64 {
         let signal = pair % self.bins.len();
         let counts = &self.counts[signal];
