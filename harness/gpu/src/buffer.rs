@@ -128,8 +128,8 @@ impl Gpu {
     /// Creates a buffer that shaders can read and write, and that can be copied from and to. Its memory reads as zeros,
     /// because wgpu clears it before its first use.
     ///
-    /// # Errors Returns [`GpuError::OutOfMemory`] if there is not enough memory, or the adapter has no buffers of this
-    /// size.
+    /// # Errors
+    /// Returns [`GpuError::OutOfMemory`] if there is not enough memory, or the adapter has no buffers of this size.
     pub fn buffer(&self, label: &str, bytes: u64) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         self.buffer_with(label, bytes, usage)

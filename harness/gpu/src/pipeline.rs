@@ -38,8 +38,8 @@ impl Gpu {
     /// Creates a compute pipeline from WGSL. The bindings that the entry point uses are in group 0 and are found by
     /// their names in the source.
     ///
-    /// # Errors Returns [`GpuError::Invalid`] with the position in the source, or [`GpuError::Lacks`] for a missing
-    /// feature.
+    /// # Errors
+    /// Returns [`GpuError::Invalid`] with the position in the source, or [`GpuError::Lacks`] for a missing feature.
     pub fn pipeline(&self, label: &str, source: &str, entry_point: &str) -> Result<Pipeline, GpuError> {
         let entry = reflect(label, source, entry_point)?;
         let limit = self.inner.limits.max_compute_workgroup_storage_size;

@@ -43,8 +43,8 @@ impl std::fmt::Debug for Profiler {
 impl Profiler {
     /// Starts to record stacks `per_second` times per second of the process's CPU time. Systems may do so less often.
     ///
-    /// # Errors Returns an error if there is no profiler, if one is already running, or if it gets no memory or
-    /// temporary file.
+    /// # Errors
+    /// Returns an error if there is no profiler, if one is already running, or if it gets no memory or temporary file.
     pub fn start(per_second: u32) -> Result<Self, String> {
         imp::Profiler::start(per_second).map(Self)
     }

@@ -85,8 +85,8 @@ impl<T: Scalar> Plan<T> {
 
     /// Computes the index of `x`, (channel, sample), and writes it to `index`, (amplitude band, phase band, channel).
     ///
-    /// # Errors Returns an error if a slice has another length than planned, or a sample is NaN or infinite; `index` is
-    /// then unchanged.
+    /// # Errors
+    /// Returns an error if a slice has another length than planned, or a sample is NaN or infinite; `index` stays.
     pub fn index(&mut self, x: &[T], index: &mut [f64]) -> Result<(), PacError> {
         check_length("samples", x.len(), self.shape.len())?;
         check_length("indexes", index.len(), self.settings.indexes(self.shape.channels))?;
