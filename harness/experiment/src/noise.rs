@@ -1,4 +1,4 @@
-//! Identical pairs and planted effects, compared as `perfharness run` compares them.
+//! Identical pairs and planted effects, compared in the same way as by `perfharness run`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
@@ -20,7 +20,7 @@ use crate::welch::Moments;
 use crate::{NoiseOpts, say};
 
 const CONFIDENCE: f64 = 0.99;
-/// The identical pair, and the pair with a planted effect; both against the same reference samples.
+/// The identical pair, and the pair with a planted effect, both against the same reference samples.
 const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_324_87)];
 
 /// One comparison of one pair.
@@ -28,7 +28,7 @@ const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_
 struct Row {
     kernel: String,
     neighbour: bool,
-    /// Launches that were asked for, and those that there are figures of.
+    /// Number of requested launches, and of those with figures.
     asked: u32,
     launches: usize,
     seed: u64,
@@ -40,13 +40,13 @@ struct Row {
     /// Seconds for all pairs of this seed together.
     seconds: f64,
     outside_share: f64,
-    /// What an unpaired Welch test over single samples would have said at the same confidence.
+    /// Whether an unpaired Welch test over single samples would exclude zero at the same confidence.
     welch_excludes_zero: bool,
-    /// Launch, placement, block, round: the log-ratios themselves, for whoever wants to try another estimate on them.
+    /// Log-ratios by launch, placement, block and round, for trying other estimates on them.
     rounds: Vec<Vec<Vec<[f64; 2]>>>,
 }
 
-/// Makes the comparisons that the output does not have yet, and sums up.
+/// Makes the comparisons that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
     let mut rows = read(opts)?;
     let _neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
@@ -56,7 +56,7 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
             continue;
         }
         let found = compare(opts, seed)?;
-        // All pairs of a seed in one write, after a line end that closes whatever a killed experiment left.
+        // One write for all pairs of a seed; its first line end closes an incomplete line of a killed experiment.
         let mut lines = b"\n".to_vec();
         for row in &found {
             serde_json::to_writer(&mut lines, row)?;
@@ -76,7 +76,7 @@ fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
     let mut rows: Vec<Row> = Vec::new();
     for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; that seed is measured again.
+        // A killed experiment can leave an incomplete last line; its seed is measured again.
         let Ok(row) = serde_json::from_str::<Row>(&line?) else { continue };
         if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
             bail!("{} holds another experiment; name another --output", opts.output.display());

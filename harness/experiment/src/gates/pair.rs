@@ -13,23 +13,23 @@ use perfharness_record::{SourceState, WorkerCommand};
 use perfharness_verdict::Paired;
 use tempfile::TempDir;
 
-/// The variant that both processes run. What differs is planted.
+/// The variant that both processes run. They differ only in the planted work.
 pub(super) const VARIANT: &str = "w100";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How a pair is measured.
+/// Conditions under which a pair is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
-    /// The factor by which head has more work; 1 for identical sides.
+    /// Factor by which head has more work; 1 for identical sides.
     pub(super) planted: f64,
-    /// What a launch of both processes may take.
+    /// Time limit of a launch of both processes.
     pub(super) launch: Duration,
-    /// How long a timed sample should last.
+    /// Target length of a timed sample.
     pub(super) sample: Duration,
 }
 
-/// The two workers: the same program, whose environments differ in one digit or in none. They are equally long,
-/// because the size of the environment moves the stack, and with it the time of what lies there.
+/// Returns the two workers: the same program, with environments that differ in one digit or not at all. They have the
+/// same length, because the size of the environment moves the stack and changes the timing of data on it.
 pub(super) fn workers(planted: f64) -> anyhow::Result<[WorkerCommand; 2]> {
     let program = std::env::current_exe()?.to_string_lossy().into_owned();
     let worker = |name: &str, factor: f64| WorkerCommand {
@@ -41,7 +41,7 @@ pub(super) fn workers(planted: f64) -> anyhow::Result<[WorkerCommand; 2]> {
     Ok([worker("base", 1.0), worker("head", planted)])
 }
 
-/// A kernel that is being measured.
+/// A kernel under measurement.
 pub(super) struct Pair {
     run: Run,
     launch: Duration,
@@ -78,7 +78,7 @@ impl Pair {
         Ok(Self { run, launch: conditions.launch, _folder: folder })
     }
 
-    /// Measures until there are so many launches.
+    /// Measures until there are `launches` launches.
     pub(super) fn extend(&mut self, launches: usize) -> anyhow::Result<()> {
         let mut patience = 1;
         loop {
@@ -131,7 +131,7 @@ impl Pair {
         launches.iter().filter_map(|row| Some(row.timing?.total_ns as f64 / 1e9)).collect()
     }
 
-    /// Blocks that were dropped, and all that were measured.
+    /// Number of dropped blocks, and of all measured blocks.
     pub(super) fn blocks(&self) -> (usize, usize) {
         let case = self.case();
         (case.dropped.values().sum::<u64>() as usize, case.blocks as usize)
