@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use perfharness_contract::{Effort, OutcomeKind};
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::{Catalog, Plan};
 
 use super::Terminal;
 use super::asked::{Asked, untimed};
 use crate::args::ConditionOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, Exit};
-use perfharness_engine::measure::ProcessExecutor;
-use perfharness_engine::plan::{Catalog, Plan};
 
 /// What was asked for.
 pub(super) struct Alone {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::{Effort, SettingKind};
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::{Catalog, Plan, Selection, defined_by_base, select};
+use perfharness_engine::request::RunRequest;
+use perfharness_record::{Pattern, Redefinition, WorkerCommand};
 
 use super::{Terminal, workers};
 use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
-use perfharness_engine::measure::ProcessExecutor;
-use perfharness_engine::plan::{Catalog, Plan, Selection, defined_by_base, select};
-use perfharness_engine::request::RunRequest;
-use perfharness_record::WorkerCommand;
-use perfharness_record::{Pattern, Redefinition};
 
 /// What arguments and configuration say together, of whatever is measured.
 ///

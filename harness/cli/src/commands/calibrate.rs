@@ -1,7 +1,14 @@
 //! `perfharness calibrate`
 
 use perfharness_contract::{BenchmarkId, Effort, standard};
+use perfharness_engine::build::BaseFacts;
+use perfharness_engine::measure::{Ended, SampleLength};
+use perfharness_engine::plan::{CaseDesign, CasePlan, Plan, Selection, pairs};
 use perfharness_engine::source_state;
+use perfharness_record::baseline::file;
+use perfharness_record::compare::{Terms, judge};
+use perfharness_record::{ComparisonRecord, LookPlan, Origin, RunRecord, Stage};
+use perfharness_report::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
 use super::Terminal;
 use super::asked::{Asked, request};
@@ -10,14 +17,6 @@ use super::session::{Place, Session, Subject, machine};
 use crate::args::CalibrateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use perfharness_engine::build::BaseFacts;
-use perfharness_engine::measure::{Ended, SampleLength};
-use perfharness_engine::plan::{CaseDesign, CasePlan, Plan, Selection, pairs};
-use perfharness_record::baseline::file;
-use perfharness_record::compare::{Terms, judge};
-use perfharness_record::{ComparisonRecord, RunRecord};
-use perfharness_record::{LookPlan, Origin, Stage};
-use perfharness_report::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
 /// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is

@@ -3,14 +3,25 @@
 mod against_base;
 mod shown;
 
-use perfharness_engine::source_state;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::{BenchmarkId, Effort};
+use perfharness_engine::source_state;
 
 pub(super) use against_base::{baselines_at, selected, warn_of_unknown};
 pub(super) use shown::{check_places, finish};
+
+use perfharness_engine::measure::Ended;
+use perfharness_engine::plan::{CaseDesign, CasePlan, Plan};
+use perfharness_record::baseline::Baseline;
+use perfharness_record::baseline::accept::{conditions_of, difference};
+use perfharness_record::baseline::file::read_all;
+use perfharness_record::baseline::nearest::of_machine;
+use perfharness_record::compare::{GatePolicy, Terms, flagged, judge};
+use perfharness_record::{
+    LookPlan, Machine, Origin, RunRecord, Side, SourceState, Stage, file as record_file,
+};
 
 use super::Terminal;
 use super::asked::{Asked, request};
@@ -20,16 +31,6 @@ use crate::args::GateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::versions::{Repository, Versions};
-use perfharness_engine::measure::Ended;
-use perfharness_engine::plan::{CaseDesign, CasePlan, Plan};
-use perfharness_record::Side;
-use perfharness_record::baseline::Baseline;
-use perfharness_record::baseline::accept::{conditions_of, difference};
-use perfharness_record::baseline::file::read_all;
-use perfharness_record::baseline::nearest::of_machine;
-use perfharness_record::compare::{GatePolicy, Terms, flagged, judge};
-use perfharness_record::{LookPlan, Origin, Stage};
-use perfharness_record::{Machine, RunRecord, SourceState, file as record_file};
 
 /// Judges the code here, or a record.
 pub(super) fn gate(

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::select;
+use perfharness_record::Pattern;
+
 use super::{Terminal, workers};
 use crate::args::ListOpts;
 use crate::config::Config;
 use crate::exit::CommandResult;
 use crate::plan_text::render_list;
-use perfharness_engine::measure::ProcessExecutor;
-use perfharness_engine::plan::select;
-use perfharness_record::Pattern;
 
 /// Lists what the workers can do.
 pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> CommandResult {

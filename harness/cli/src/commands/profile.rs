@@ -1,11 +1,16 @@
 //! `perfharness profile`, and what `run --flamegraph` does after measuring.
 
-use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
+use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
+use perfharness_engine::plan::{CasePlan, Plan, Selection, pairs};
+use perfharness_engine::source_state;
+use perfharness_record::{Origin, Profiled, RunRecord, Side, WorkerCommand};
+use perfharness_report::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
+use perfharness_report::render::render_profiles;
 
 use super::alone::{exit_code, has_failed, stop_on_interrupt, workers_failed};
 use super::asked::{Asked, untimed};
@@ -16,14 +21,6 @@ use crate::args::ProfileOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
 use crate::versions::{BuildRecipe, Repository, Versions};
-use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
-use perfharness_engine::plan::{CasePlan, Plan, Selection, pairs};
-use perfharness_record::Origin;
-use perfharness_record::RunRecord;
-use perfharness_record::Side;
-use perfharness_record::{Profiled, WorkerCommand};
-use perfharness_report::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
-use perfharness_report::render::render_profiles;
 
 /// Name of the folder beside a record.
 pub(super) const FOLDER: &str = "flamegraphs";

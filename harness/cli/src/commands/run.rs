@@ -1,9 +1,13 @@
 //! `perfharness run`
 
-use perfharness_engine::source_state;
 use std::path::Path;
 
 use perfharness_contract::{Effort, OutcomeKind};
+use perfharness_engine::journal::JournalHeader;
+use perfharness_engine::request::RunRequest;
+use perfharness_engine::source_state;
+use perfharness_record::{BenchmarkRecord, RunEnd, RunRecord};
+use perfharness_report::render::render_record;
 
 use super::asked::{Asked, request};
 use super::pages::Pages;
@@ -13,10 +17,6 @@ use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::plan_text::render_plan;
-use perfharness_engine::journal::JournalHeader;
-use perfharness_engine::request::RunRequest;
-use perfharness_record::{BenchmarkRecord, RunEnd, RunRecord};
-use perfharness_report::render::render_record;
 
 /// Measures benchmarks, writes a record, and prints the result.
 pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> CommandResult {

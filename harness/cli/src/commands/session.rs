@@ -1,7 +1,5 @@
 //! A run in the making: its files, its plan, and what was measured so far. `run` and `gate` share it.
 
-use perfharness_engine::build::sample_rows;
-use perfharness_engine::{fingerprint, read_machine};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,14 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use perfharness_contract::{Digest, MetricDef};
-
-use super::Terminal;
-use super::asked::Asked;
-use crate::config::Config;
-use crate::exit::CommandError;
-use crate::plan_text::render_extent;
-use crate::progress::Progress;
-use perfharness_engine::build::{BaseFacts, RunFacts, build};
+use perfharness_engine::build::{BaseFacts, RunFacts, build, sample_rows};
 use perfharness_engine::journal::{
     JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock, replay,
 };
@@ -26,12 +17,19 @@ use perfharness_engine::plan::{CasePlan, Catalog, Plan};
 use perfharness_engine::probe::listed_adapter;
 use perfharness_engine::request::RunRequest;
 use perfharness_engine::telemetry::Watcher;
-use perfharness_record::Stage;
-use perfharness_record::WorkerCommand;
+use perfharness_engine::{fingerprint, read_machine};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::{
-    Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, file, samples,
+    Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, SourceState, Stage, TimeUse, WorkerCommand, file,
+    samples,
 };
+
+use super::Terminal;
+use super::asked::Asked;
+use crate::config::Config;
+use crate::exit::CommandError;
+use crate::plan_text::render_extent;
+use crate::progress::Progress;
 
 /// Where the record goes, and what is there of it already.
 pub(super) struct Place {

@@ -7,16 +7,16 @@ use std::path::{MAIN_SEPARATOR, Path};
 use std::time::Duration;
 
 use perfharness_contract::OutcomeKind;
+use perfharness_engine::measure::{CallError, LaunchOptions, ProcessExecutor, describe};
+use perfharness_engine::plan::{Catalog, WorkerState};
+use perfharness_record::file::open_regular;
+use perfharness_record::{Outcome, WorkerCommand};
 use sha2::{Digest as _, Sha256};
 
 use super::Terminal;
 use crate::args::WorkerOpts;
 use crate::config::{Config, program_name};
 use crate::exit::CommandError;
-use perfharness_engine::measure::{CallError, LaunchOptions, ProcessExecutor, describe};
-use perfharness_engine::plan::{Catalog, WorkerState};
-use perfharness_record::file::open_regular;
-use perfharness_record::{Outcome, WorkerCommand};
 
 /// A worker's `describe` needs no measuring, so that it can be expected soon, whatever `--timeout` gives a sample.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{SUMMARY_VERSION, Summary};
 use perfharness_record::compare::GateReport;
-use perfharness_record::json;
 use perfharness_record::json::{JsonError, RECORD_LIMITS};
-use perfharness_record::{RunRecord, file};
+use perfharness_record::{RunRecord, file, json};
+
+use super::{SUMMARY_VERSION, Summary};
 
 /// Name of the file with the summary of a run, in the folder of its commit.
 pub const SUMMARY_FILE: &str = "summary.json";

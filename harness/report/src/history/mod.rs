@@ -10,12 +10,11 @@ pub use folder::{Found, Reports, SUMMARY_FILE, parse_gate, read_gate};
 use std::collections::BTreeMap;
 
 use perfharness_contract::standard;
-use perfharness_verdict::judge::{GateOutcome, Verdict};
-use serde::{Deserialize, Serialize};
-
 use perfharness_record::baseline::Baseline;
 use perfharness_record::compare::{GateReport, Tally};
 use perfharness_record::{RunRecord, SourceState, short_commit};
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// Version of the form of a summary. One of another version is made again.
 pub const SUMMARY_VERSION: u32 = 1;

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::memory::{findings, verdict};
+use perfharness_record::{Followed, MemoryStory, Side};
+
 use super::index::{FollowedBenchmark, INDEX_FILE, MemoryFacts, MemoryIndex, MemoryState};
 use super::plot::memory_plot;
 use super::sentence;
 use crate::file_names::FileNames;
-use perfharness_record::Followed;
-use perfharness_record::MemoryStory;
-use perfharness_record::Side;
-use perfharness_record::file::{RecordError, write_atomically};
-use perfharness_record::memory::{findings, verdict};
 
 /// A benchmark that was followed, or was to be.
 #[derive(Clone, Debug)]
@@ -88,11 +87,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use perfharness_contract::OutcomeKind;
+    use perfharness_record::{MemoryPoint, Origin, Outcome};
 
     use super::*;
-    use perfharness_record::MemoryPoint;
-    use perfharness_record::Origin;
-    use perfharness_record::Outcome;
 
     fn course(id: &str, leak: Option<f64>) -> Course {
         let side = Side {

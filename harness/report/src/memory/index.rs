@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
-use perfharness_verdict::GrowthVerdict;
-use serde::{Deserialize, Serialize};
-
-use perfharness_record::MemoryPoint;
-use perfharness_record::Outcome;
-use perfharness_record::index_file;
 use perfharness_record::index_file::IndexError;
 use perfharness_record::memory::Finding;
+use perfharness_record::{MemoryPoint, Outcome, index_file};
+use perfharness_verdict::GrowthVerdict;
+use serde::{Deserialize, Serialize};
 
 /// Version of `index.json`.
 ///

@@ -1,16 +1,14 @@
 //! The memory of a benchmark over its iterations: a picture by itself, with a panel for each series.
 
 use askama::filters::{Html, escape};
+use perfharness_record::memory::{Finding, Series};
+use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 use plotters::style::RGBColor;
 
 use super::MemoryFacts;
-use crate::drawing::Scale;
 use crate::drawing::color::{self, BAD, GRID, INK, MUTED};
-use crate::drawing::{Align, Canvas, PlotError, draw, failed};
-use perfharness_record::MemoryPoint;
-use perfharness_record::memory::{Finding, Series};
-use perfharness_record::units;
+use crate::drawing::{Align, Canvas, PlotError, Scale, draw, failed};
 
 const WIDTH: i32 = 760;
 const LEFT: i32 = 92;

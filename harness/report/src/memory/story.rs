@@ -1,9 +1,8 @@
 //! Findings about the memory of a benchmark, in words.
 
 use perfharness_record::memory::{Finding, MemoryStory, Series, verdict};
-use perfharness_verdict::{GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS};
-
 use perfharness_record::units;
+use perfharness_verdict::{GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS};
 
 /// What was found, in one sentence.
 pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {

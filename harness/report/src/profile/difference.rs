@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use perfharness_record::{StackProfile, fold_line};
 use serde::{Deserialize, Serialize};
-
-use perfharness_record::StackProfile;
-use perfharness_record::fold_line;
 
 /// Whose time the widths of a differential graph stand for. What only the other side does has no width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,8 +205,9 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     #[test]
     fn both_sides_are_for_one_iteration() {

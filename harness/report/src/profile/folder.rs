@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::{Origin, Profiled, Side, StackProfile};
 
 use super::index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, ProfileFacts, ProfileState, ProfiledBenchmark,
@@ -14,11 +16,6 @@ use super::speedscope::speedscope;
 use super::svg::{Sides, differential, flame_graph};
 use super::{Difference, ProfileFormat, Widths};
 use crate::file_names::FileNames;
-use perfharness_record::Origin;
-use perfharness_record::Profiled;
-use perfharness_record::Side;
-use perfharness_record::StackProfile;
-use perfharness_record::file::{RecordError, write_atomically};
 
 /// Functions that the index names.
 const HOTTEST: usize = 5;
@@ -255,10 +252,10 @@ const HEAD: &str = "head";
 #[cfg(test)]
 mod tests {
     use perfharness_contract::OutcomeKind;
-
-    use super::*;
     use perfharness_record::Outcome;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     fn shot(id: &str, reference: Option<usize>, stacks: &[(&str, u64)]) -> Shot {
         let side = Side {

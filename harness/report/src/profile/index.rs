@@ -4,13 +4,11 @@ use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::index_file::IndexError;
+use perfharness_record::{Origin, Outcome, index_file};
 use serde::{Deserialize, Serialize};
 
 use super::{ProfileFormat, Widths};
-use perfharness_record::Origin;
-use perfharness_record::Outcome;
-use perfharness_record::index_file;
-use perfharness_record::index_file::IndexError;
 
 /// Version of `index.json`.
 ///

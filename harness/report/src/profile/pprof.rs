@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::ProfileClock;
-
 use perfharness_record::StackProfile;
 
 /// A file with the one profile; `benchmark` is the root of all stacks. Each sample has how often it was met, and what
@@ -140,8 +139,9 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     /// A message read back: what each field holds, in order.
     #[derive(Debug, Default)]

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use perfharness_record::StackProfile;
+use serde_json::{Value, json};
 
 /// A file with the one profile; `benchmark` is the root of all stacks.
 pub(super) fn speedscope(profile: &StackProfile, benchmark: &str) -> Value {
@@ -49,8 +48,9 @@ pub(super) fn speedscope(profile: &StackProfile, benchmark: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     /// What its documentation says of a file with sampled profiles.
     fn schema() -> Value {

@@ -5,12 +5,10 @@ use std::io;
 use inferno::flamegraph::color::MultiPalette;
 use inferno::flamegraph::{Options, Palette, from_lines};
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::{StackProfile, fold, units};
 
 use super::difference::Scale;
 use super::{Difference, Widths};
-use perfharness_record::StackProfile;
-use perfharness_record::fold;
-use perfharness_record::units;
 
 /// Names of the two sides of a differential graph.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +84,9 @@ fn draw(options: &mut Options<'_>, lines: &str) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     fn text(svg: io::Result<Vec<u8>>) -> String {
         String::from_utf8(svg.unwrap()).unwrap()

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
 use perfharness_contract::{BenchmarkId, standard};
+use perfharness_record::baseline::difference::Change;
+use perfharness_record::baseline::{Baseline, Figures};
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
 use perfharness_verdict::judge::Verdict;
 use serde::Serialize;
 
 use super::Layout;
 use super::table::heading;
-use perfharness_record::baseline::difference::Change;
-use perfharness_record::baseline::{Baseline, Figures};
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
 /// What a machine can tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]

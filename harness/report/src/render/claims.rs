@@ -1,9 +1,7 @@
 //! Claims in words, for the terminal and for the page alike.
 
 use perfharness_contract::{ClaimDef, MetricDef, Promise, WorkloadDef};
-
-use perfharness_record::units;
-use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord, units};
 
 /// What there is to say of a claim.
 pub(super) struct ClaimWords<'a> {

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
+use perfharness_record::memory::Finding;
+use perfharness_record::plain_text::plain;
+use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 
 use super::Layout;
 use super::table::{heading, trimmed, wrap};
 use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState};
-use perfharness_record::MemoryPoint;
-use perfharness_record::memory::Finding;
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
 /// What became of the benchmarks that were asked for.
 pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) -> String {

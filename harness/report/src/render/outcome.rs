@@ -1,9 +1,8 @@
 //! How a benchmark ended and what it has for a speed-up, in words, for the terminal and for the page alike.
 
 use perfharness_contract::{OutcomeKind, WorkloadDef, standard};
-use perfharness_verdict::Interval;
-
 use perfharness_record::{BenchmarkRecord, RunRecord};
+use perfharness_verdict::Interval;
 
 /// The outcome in a word, and whether that was to be so: `ok`, `skipped`, `out-of-memory (expected)`.
 pub(super) fn word(benchmark: &BenchmarkRecord) -> String {

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::plain_text::plain;
+use perfharness_record::{Origin, units};
 
 use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
-use perfharness_record::Origin;
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
 /// Functions that are named for each benchmark.
 const NAMED: usize = 3;

@@ -5,15 +5,14 @@ use std::fmt::Write as _;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
+use perfharness_record::plain_text::plain;
+use perfharness_record::{
+    BenchmarkRecord, CaseEnd, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, Pairing, RunEnd, RunRecord,
+    units,
+};
 
 use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
-use perfharness_record::{
-    BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord,
-};
-use perfharness_record::{CaseEnd, Pairing};
 
 /// How wide the text may be. Styles are always in it; who prints it takes them away where they are not wanted.
 #[derive(Clone, Copy, Debug)]

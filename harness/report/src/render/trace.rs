@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::Holder;
-
-use crate::trace::{Peak, TraceState, TraceSummary, Traces};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
+
+use crate::trace::{Peak, TraceState, TraceSummary, Traces};
 
 /// What became of the benchmarks that were asked for.
 pub fn render_traces(traces: &Traces) -> String {
@@ -83,9 +83,10 @@ fn holder(holder: &Holder) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use perfharness_record::Outcome;
+
     use super::*;
     use crate::trace::{PhaseTime, TracedBenchmark};
-    use perfharness_record::Outcome;
 
     fn shown(summary: TraceSummary) -> String {
         let trace = TraceState::Taken { file: "traces/w.c.v.trace.json".into(), summary: Box::new(summary) };

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::{Holder, TraceSpan, TrackClock};
-use serde::Serialize;
-
 use perfharness_record::Timeline;
 use perfharness_record::plain_text::plain;
+use serde::Serialize;
 
 /// The file. Moments are in µs since the start of the launch, with a fraction of three digits.
 #[derive(Debug, Serialize)]
@@ -230,10 +229,10 @@ fn microseconds(moment_ns: u64, origin_ns: u64) -> f64 {
 #[cfg(test)]
 pub(in crate::trace) mod tests {
     use perfharness_contract::protocol::{Trace, TraceCounter, TraceKind};
+    use perfharness_record::Phase;
     use serde_json::{Value, json};
 
     use super::*;
-    use perfharness_record::Phase;
 
     pub(in crate::trace) fn span(
         track: &str,

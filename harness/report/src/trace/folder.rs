@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::BenchmarkId;
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::{Outcome, Timeline};
 use serde::{Deserialize, Serialize};
 
 use super::{TraceSummary, chrome_trace};
 use crate::file_names::FileNames;
-use perfharness_record::file::{RecordError, write_atomically};
-use perfharness_record::{Outcome, Timeline};
 
 /// How the names of files end.
 const EXTENSION: &str = "trace.json";

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{Holder, TraceCounter, TraceKind, TraceSpan};
-use serde::{Deserialize, Serialize};
-
 use perfharness_record::Timeline;
+use serde::{Deserialize, Serialize};
 
 /// The figures of one timeline. Times are in ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,21 @@
 //! `gate --base` and `gate --base-worker`: two builds in the same rounds.
 
-use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use perfharness_contract::{BenchmarkId, Effort};
+use perfharness_engine::build::BaseFacts;
+use perfharness_engine::plan::{CasePlan, Catalog, Selection, pairs};
+use perfharness_engine::request::RunRequest;
+use perfharness_engine::source_state;
+use perfharness_record::baseline::accept::identity;
+use perfharness_record::baseline::nearest::of_machine;
+use perfharness_record::baseline::{Baseline, file};
+use perfharness_record::compare::{Acknowledgement, GatePolicy};
+use perfharness_record::units::counted;
+use perfharness_record::{
+    Design, Machine, Redefinition, SelectedRecord, SourceState, VersionRecord, VersionsRecord, WorkerCommand,
+};
 
 use super::super::asked::{Asked, request};
 use super::super::session::{Place, Session, Subject, machine};
@@ -14,17 +25,6 @@ use crate::args::GateOpts;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
 use crate::versions::{BuildRecipe, Repository, Version, Versions, VersionsError};
-use perfharness_engine::build::BaseFacts;
-use perfharness_engine::plan::{CasePlan, Catalog, Selection, pairs};
-use perfharness_engine::request::RunRequest;
-use perfharness_record::WorkerCommand;
-use perfharness_record::baseline::accept::identity;
-use perfharness_record::baseline::nearest::of_machine;
-use perfharness_record::baseline::{Baseline, file};
-use perfharness_record::compare::{Acknowledgement, GatePolicy};
-use perfharness_record::units::counted;
-use perfharness_record::{Design, Redefinition};
-use perfharness_record::{Machine, SelectedRecord, SourceState, VersionRecord, VersionsRecord};
 
 /// Both sides, ready to be measured.
 struct Sides {
