@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use perfharness_platform::{Exit, clock, detach_from_terminal, exit_of, kill_tree};
+use perfharness_record::plain_text::{make_plain, plain};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use perfharness_record::plain_text::{make_plain, plain};
 
 /// No answer is nearly as long; what is longer is a program that prints without end.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;

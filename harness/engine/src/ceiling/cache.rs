@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use perfharness_platform::cache_folder;
+use perfharness_record::ceilings::Ceilings;
+use perfharness_record::file::{read_text, write_atomically};
 
 use super::measured::measured_ceilings;
 use crate::ask::ProbeError;
-use perfharness_record::ceilings::Ceilings;
-use perfharness_record::file::{read_text, write_atomically};
 
 /// Drivers, kernels and neighbours change; what is older is measured again.
 const KEPT: Duration = Duration::from_hours(7 * 24);

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::ask::{ProbeError, ask, question};
 use perfharness_record::ceilings::Ceiling;
+
+use crate::ask::{ProbeError, ask, question};
 
 /// How long measuring may take: some five seconds, and much more where others keep the machine busy.
 const PATIENCE: Duration = Duration::from_mins(2);

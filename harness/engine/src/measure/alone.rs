@@ -10,18 +10,16 @@ use perfharness_contract::protocol::{
     CheckReply, HelloReply, Mode, Prepared, Request, SampleReply, SampleRequest,
 };
 use perfharness_platform::ProcessUsage;
+use perfharness_record::{Outcome, Side};
 
-use super::correctness;
 use super::event::CheckStage;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use super::launch::{BATCH_NS, SLOWDOWN_ALLOWED};
 use super::order::Place;
 use super::plausible::impossible;
-use super::warm_up;
 use super::worker_clock::WorkerClock;
+use super::{correctness, warm_up};
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
 
 /// Its number, and so its inputs, are those of no launch with timed samples.
 const PLACE: Place = Place { launch: 2_000, placement: 0 };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, Reading};
 use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_record::Outcome;
 
 use super::CheckStage;
-use perfharness_record::Outcome;
 
 /// Judges the check of one side. A worker that says `passed` beside an error above its tolerance, or an error that is
 /// not a number, is not believed.
@@ -83,8 +83,9 @@ pub(super) fn same_work(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_contract::{Check, Digest, Number};
+
+    use super::*;
 
     fn reply(check: Check) -> CheckReply {
         CheckReply { check, readings: BTreeMap::new() }

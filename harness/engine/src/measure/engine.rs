@@ -1,6 +1,7 @@
 //! Runs a plan: case after case, launch after launch, until each is measured enough.
 
 use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_record::Outcome;
 use perfharness_verdict::{Components, components, estimate, level};
 
 use super::event::{Event, LaunchTiming};
@@ -11,7 +12,6 @@ use super::state::{CaseState, RunState};
 use super::stopping::{Progress, decide};
 use super::{SampleEvent, allocation};
 use crate::plan::{CasePlan, Plan};
-use perfharness_record::Outcome;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

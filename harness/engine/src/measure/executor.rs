@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{HelloReply, Request};
 use perfharness_platform::{MachineCounters, ProcessUsage};
+use perfharness_record::Outcome;
 use serde::de::DeserializeOwned;
 
 use crate::telemetry::{DeviceState, News};
-use perfharness_contract::OutcomeKind;
-use perfharness_record::Outcome;
 
 /// Why a call gave no answer. The session is over in either case.
 #[derive(Debug)]

@@ -1,21 +1,17 @@
 //! Following the memory of one benchmark over many iterations: a launch of its own, alone on the machine.
 
-use perfharness_record::Followed;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perfharness_contract::gpu_metric as gpu;
 use perfharness_contract::protocol::{Mode, Reading, SampleReply};
-use perfharness_contract::standard;
+use perfharness_contract::{gpu_metric as gpu, standard};
+use perfharness_record::{Followed, MemoryPoint, MemoryStory, Outcome, Side};
 
 use super::alone::Alone;
 use super::executor::{CallError, Executor};
 use super::launch::Interrupted;
 use super::profiling::{PATIENCE, SAMPLE_NS};
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
-use perfharness_record::{MemoryPoint, MemoryStory};
 
 /// Samples before the same inputs come again.
 const ROUNDS: u32 = 400;

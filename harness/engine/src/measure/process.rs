@@ -1,6 +1,5 @@
 //! Workers as processes: the real side of the [`Executor`] seam.
 
-use perfharness_record::WorkerCommand;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -18,6 +17,8 @@ use perfharness_platform::{
     Exit, MachineCounters, ProcessUsage, clock, exit_of, has_ended, kill_tree, limit_memory,
     machine_counters, process_usage, spawn_bound,
 };
+use perfharness_record::plain_text::plain;
+use perfharness_record::{Outcome, WorkerCommand};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::anchor::Anchor;
@@ -25,8 +26,6 @@ use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call}
 use super::frame::{Answer, Bounds, LONGEST_LINE, shortened, start_in};
 use super::scratch::Scratch;
 use crate::telemetry::{DeviceState, News, Watcher};
-use perfharness_record::Outcome;
-use perfharness_record::plain_text::plain;
 
 /// Lines of a worker that are kept for the report of its end.
 const KEPT_LINES: usize = 20;

@@ -1,18 +1,15 @@
 //! Profiling one benchmark: a launch of its own, alone on the machine, that nothing is timed in.
 
-use perfharness_record::Profiled;
 use std::time::Duration;
 
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::Mode;
+use perfharness_record::{Outcome, Profiled, Side, StackProfile};
 
 use super::alone::Alone;
 use super::executor::{CallError, Executor};
 use super::launch::Interrupted;
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
-use perfharness_record::StackProfile;
 
 /// A profiled sample lasts about this long: some iterations leave files behind until the next sample begins, and workers
 /// may hold the inputs of a whole sample. Longer ones would leave more, and shorter ones start the profiler more often.

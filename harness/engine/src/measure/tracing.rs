@@ -2,8 +2,7 @@
 
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{Mode, Trace};
-use perfharness_record::Phase;
-use perfharness_record::Timeline;
+use perfharness_record::{Outcome, Phase, Side, Timeline};
 
 use super::alone::Alone;
 use super::executor::{CallError, Executor};
@@ -11,8 +10,6 @@ use super::launch::Interrupted;
 use super::order::METERED_ROUND;
 use super::worker_clock::{WorkerClock, start_ns};
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
 
 /// What became of tracing a benchmark.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
-use super::{CaseDesign, CasePlan, Catalog, Selection};
 use perfharness_record::{LookPlan, Origin, Side};
 use perfharness_verdict::judge::time_counts;
+
+use super::{CaseDesign, CasePlan, Catalog, Selection};
 
 /// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
 const LAUNCHES_TO_COUNT: u32 = 2;

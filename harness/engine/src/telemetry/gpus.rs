@@ -1,10 +1,10 @@
 //! GPUs that NVIDIA's library does not know, as the operating system tells.
 
 use perfharness_contract::Number;
+use perfharness_record::telemetry::{SeriesDef, quantity};
 use sysinfo::Gpus;
 
 use super::reading::{Tick, Watched};
-use perfharness_record::telemetry::{SeriesDef, quantity};
 
 /// The GPUs that the system lists.
 pub(super) struct OtherGpus {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
+use perfharness_record::telemetry::{SeriesDef, quantity};
 use sysinfo::{
     CpuRefreshKind, MemoryRefreshKind, Pid, ProcessRefreshKind, ProcessesToUpdate, RefreshKind, System,
 };
 
 use super::reading::{ProcessReading, Tick, Watched};
-use perfharness_record::telemetry::{SeriesDef, quantity};
 
 /// The processors and the memory of this machine, and the processes that somebody asked about.
 pub(super) struct Host {

@@ -1,9 +1,9 @@
 //! What the watching process says, a line each.
 
-use perfharness_record::telemetry::SeriesDef;
 use std::collections::BTreeMap;
 
 use perfharness_contract::Number;
+use perfharness_record::telemetry::SeriesDef;
 use serde::{Deserialize, Serialize};
 
 /// What is watched.

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use perfharness_platform::{clock, exit_at_once, self_usage, take_stdout};
+use perfharness_record::telemetry::quantity;
 
 use super::gpus::OtherGpus;
 use super::host::Host;
 use super::nvml::NvidiaGpus;
 use super::reading::{News, Tick, Watched};
-use perfharness_record::telemetry::quantity;
 
 /// Readings closer together would say less: systems count processor time in ticks of 1 to 16 ms.
 const SHORTEST: Duration = Duration::from_millis(200);

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use perfharness_platform::{detach_from_terminal, kill_tree};
+use perfharness_record::plain_text::make_plain;
 use serde_json::Value;
 
 use super::reading::{DeviceState, News};
 use crate::ask::{ProbeError, question};
-use perfharness_record::plain_text::make_plain;
 
 /// No line is nearly as long.
 const MOST_BYTES: u64 = 1 << 20;

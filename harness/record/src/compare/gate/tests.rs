@@ -10,11 +10,12 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Redefinition;
 use crate::baseline::accept::{Terms as AcceptTerms, accept};
 use crate::compare::Remark;
-use crate::{BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord, VersionRecord, VersionsRecord};
-use crate::{Outcome, WorkerCommand};
+use crate::{
+    BaseRecord, ComparisonRecord, FreshRecord, Outcome, Redefinition, SelectedRecord, VersionRecord,
+    VersionsRecord, WorkerCommand,
+};
 
 const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
 

@@ -11,9 +11,9 @@ mod tests;
 mod text;
 
 use clap::ValueEnum;
+use perfharness_record::compare::GateReport;
 
 use super::{Layout, words};
-use perfharness_record::compare::GateReport;
 
 /// How what a gate found is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

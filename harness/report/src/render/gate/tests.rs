@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_record::compare::{GateReport, Remark, Row};
+use perfharness_record::schema::gate_schema;
+use perfharness_record::testing::{report, rows};
+use perfharness_record::units;
 use perfharness_verdict::judge::{Advisory, GateOutcome, Reason};
 use proptest::array::uniform8;
 use proptest::prelude::*;
 
 use super::{GateFormat, render_gate};
 use crate::render::{Layout, words};
-use perfharness_record::compare::{GateReport, Remark, Row};
-use perfharness_record::schema::gate_schema;
-use perfharness_record::testing::{report, rows};
-use perfharness_record::units;
 
 fn render(report: &GateReport, format: GateFormat) -> String {
     render_gate(report, format, Layout::default()).unwrap()

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 
 use crate::render::Layout;
 use crate::render::table::wrap;
 use crate::render::words::{self, Weight};
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
 pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     let mut text = headline(report, layout);

@@ -1,13 +1,10 @@
 //! Figures that moved together with one that got worse, and figures that a slow variant wastes. All of them are measured;
 //! the words say that two figures moved together, and never that one is the cause of the other.
 
-use perfharness_contract::gpu_metric as gpu;
-use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standard};
-use perfharness_verdict::judge::{Evidence, Verdict};
-
+use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
 use perfharness_record::compare::Row;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, RunRecord};
+use perfharness_record::{BenchmarkRecord, RunRecord, units};
+use perfharness_verdict::judge::{Evidence, Verdict};
 
 /// Causes that a sentence names; more of them would not be read.
 const NAMED: usize = 4;

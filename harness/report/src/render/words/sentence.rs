@@ -1,12 +1,11 @@
 //! The sentence of a judgement.
 
+use perfharness_record::compare::{Against, Row};
+use perfharness_record::units;
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{
     Advisory, End, Evidence, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
 };
-
-use perfharness_record::compare::{Against, Row};
-use perfharness_record::units;
 
 /// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
 ///
