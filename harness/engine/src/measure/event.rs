@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode, Reading};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WarmUp;
@@ -186,7 +185,7 @@ impl Event {
 }
 
 /// Stage of a launch at which a check is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckStage {
     /// Before timing, on an iteration of its own.

@@ -1,10 +1,9 @@
 //! Warm-up of a placement.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Warm-up of one placement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
     /// Batches that were run.
     pub batches: u32,
