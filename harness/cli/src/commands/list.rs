@@ -6,10 +6,6 @@ use perfharness_engine::request::RunRequest;
 use perfharness_engine::run::{Request, ask_workers};
 use perfharness_record::Pattern;
 
-use perfharness_engine::measure::ProcessExecutor;
-use perfharness_engine::plan::select;
-use perfharness_record::Pattern;
-
 use super::{Terminal, workers};
 use crate::args::ListOpts;
 use crate::config::Config;

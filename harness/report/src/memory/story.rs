@@ -13,7 +13,9 @@ pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
             let growing: Vec<String> = of(GrowthVerdict::Grows).map(grows).collect();
             format!("{} over {iterations} iterations", growing.join("; "))
         }
-        GrowthVerdict::Unclear if findings.is_empty() => "unclear: no series of its memory was measured".to_owned(),
+        GrowthVerdict::Unclear if findings.is_empty() => {
+            "unclear: no series of its memory was measured".to_owned()
+        }
         GrowthVerdict::Unclear if story.points.len() < MIN_GROWTH_POINTS => {
             format!("unclear: {iterations} iterations are too few to decide")
         }
@@ -108,11 +110,9 @@ mod tests {
         });
         let (verdict, sentence) = verdict_and_sentence(&leak);
         assert_eq!(verdict, GrowthVerdict::Grows);
-        assert!(
-            sentence.starts_with(
-                "heap grows by 1,024 bytes per iteration (exact count); resident set grows by 1,02"
-            )
-        );
+        assert!(sentence.starts_with(
+            "heap grows by 1,024 bytes per iteration (exact count); resident set grows by 1,02"
+        ));
         assert!(sentence.ends_with("over 1,000 iterations"), "{sentence}");
     }
 
@@ -144,10 +144,14 @@ mod tests {
     #[test]
     fn few_iterations_and_no_figures_say_so() {
         let few = story(5, |at| MemoryPoint { heap: Some(1024.0 * at), ..MemoryPoint::default() });
-        let due = "unclear: 100 iterations are too few to decide (instead of 1,000, because one takes 2.00 ms)";
+        let due =
+            "unclear: 100 iterations are too few to decide (instead of 1,000, because one takes 2.00 ms)";
         assert_eq!(verdict_and_sentence(&few), (GrowthVerdict::Unclear, due.into()));
         let none = story(50, |_| MemoryPoint::default());
-        assert_eq!(verdict_and_sentence(&none), (GrowthVerdict::Unclear, "unclear: no series of its memory was measured".into()));
+        assert_eq!(
+            verdict_and_sentence(&none),
+            (GrowthVerdict::Unclear, "unclear: no series of its memory was measured".into())
+        );
     }
 
     #[test]

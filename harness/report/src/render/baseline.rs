@@ -121,15 +121,7 @@ pub fn render_changes(class: &str, changes: &[(BenchmarkId, Change)]) -> String 
 pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header([
-        "benchmark",
-        "launches",
-        "sd",
-        "detects from",
-        "identical sides",
-        "planted",
-        "found",
-    ]);
+    table.set_header(["benchmark", "launches", "sd", "detects from", "identical sides", "planted", "found"]);
     let share = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| units::percent(v.exp_m1()));
     for row in &calibration.rows {
         table.add_row([
