@@ -9,6 +9,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use acknowledgement::acknowledge;
+use against_baseline::pooled;
+use confirmation::confirm_flags;
+pub use confirmation::flagged;
 use perfharness_contract::gpu_metric::GPU_BUSY;
 use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
@@ -17,11 +21,6 @@ use perfharness_verdict::judge::{
     Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
     Spread, Subject, Verdict, Why, account,
 };
-
-use acknowledgement::acknowledge;
-use against_baseline::pooled;
-use confirmation::confirm_flags;
-pub use confirmation::flagged;
 
 use super::policy::GatePolicy;
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};

@@ -3,15 +3,15 @@
 mod diagnosis;
 mod sentence;
 
+pub(super) use diagnosis::{diagnosis, waste};
+pub(super) use sentence::sentence;
+
 use std::borrow::Cow;
 
 use perfharness_record::compare::{Against, GateReport, REPORT_VERSION, Remark, Row, Tally};
 use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
-
-pub(super) use diagnosis::{diagnosis, waste};
-pub(super) use sentence::sentence;
 
 /// The reason for which a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

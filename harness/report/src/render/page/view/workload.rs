@@ -12,10 +12,9 @@ use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot
 use super::{Badge, Figure, Material, Tone, fragment};
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
-use crate::render::outcome;
 use crate::render::outcome::SpeedUp;
 use crate::render::table::{absences, case_facts, case_parameters};
-use crate::render::words;
+use crate::render::{outcome, words};
 
 /// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
