@@ -12,6 +12,8 @@ mod counts;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod earlier;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod fixture;
