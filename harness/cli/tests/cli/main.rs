@@ -14,6 +14,8 @@ mod doctor;
 #[cfg(test)]
 mod earlier;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod fixture;
