@@ -1,7 +1,7 @@
 # Functions that the scripts in this folder share; sourced, never run.
-# Kept to what bash 3.2 understands, because that is the bash of macOS.
+# They use only features of bash 3.2, because that is the bash of macOS.
 
-# linux, macos, windows (Git Bash, MSYS2, Cygwin) or other.
+# Prints linux, macos, windows (Git Bash, MSYS2, Cygwin) or other.
 system() {
     case "$(uname -s)" in
     Linux) echo linux ;;
@@ -11,7 +11,7 @@ system() {
     esac
 }
 
-# The package manager that install_packages drives: apt, dnf or none.
+# Prints the package manager that install_packages uses: apt, dnf or none.
 package_manager() {
     if command -v apt-get >/dev/null; then
         echo apt
@@ -30,8 +30,8 @@ as_root() {
     fi
 }
 
-# install_packages PACKAGE...: installs packages of the operating system, and with apt never removes one to do so.
-# Where this user cannot become root, prints what to run instead and fails.
+# install_packages PACKAGE...: installs packages of the operating system; with apt, it never removes a package.
+# If this user cannot become root, prints the command to run instead and fails.
 install_packages() {
     local manager
     manager=$(package_manager)
@@ -39,18 +39,18 @@ install_packages() {
     apt) set -- apt-get install -y --no-install-recommends --no-remove "$@" ;;
     dnf) set -- dnf install -y "$@" ;;
     *)
-        echo "no known package manager; install by hand: $*" >&2
+        echo "found no supported package manager; install these packages by hand: $*" >&2
         return 1
         ;;
     esac
     if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-        echo "run as root, then start again: $*" >&2
+        echo "run this command as root, then start again: $*" >&2
         return 1
     fi
     echo "running: $*"
     if [ "$manager" = apt ]; then
-        # A fresh image has no package lists. A failed update is no reason to stop: the lists at hand may do.
-        as_root apt-get update -qq || echo "apt-get update failed; trying with the package lists at hand" >&2
+        # A fresh image has no package lists. After a failed update, the existing lists may still be enough.
+        as_root apt-get update -qq || echo "apt-get update failed; trying with the existing package lists" >&2
         set -- env DEBIAN_FRONTEND=noninteractive "$@" -qq -o Dpkg::Use-Pty=0
     fi
     as_root "$@"
@@ -65,13 +65,13 @@ at_least() {
         { [ "$have_major" -eq "$want_major" ] && [ "$have_minor" -ge "$want_minor" ]; }
 }
 
-# The oldest Rust that the workspace supports, from Cargo.toml.
+# Prints the oldest Rust that the workspace supports, from Cargo.toml.
 required_rust() {
     sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml
 }
 
-# How this user can take the network from a command: `user`, `root` or `sudo`, or `none` where there is no way. User
-# namespaces are closed to users on some systems, and then root makes the namespace and steps down.
+# Prints how this user can run a command without a network: `user`, `root` or `sudo`, or `none` if there is no way. Some
+# systems do not let users create user namespaces; then root creates the namespace and drops its privileges.
 network_isolation() {
     if ! command -v unshare >/dev/null; then
         echo none
@@ -86,7 +86,7 @@ network_isolation() {
     fi
 }
 
-# without_network ISOLATION COMMAND...: runs a command as this user without a network; with one if ISOLATION is none.
+# without_network ISOLATION COMMAND...: runs a command as this user without a network, or with one if ISOLATION is none.
 without_network() {
     local isolation=$1
     shift
@@ -102,45 +102,44 @@ without_network() {
     esac
 }
 
-# passes KIND NAME: whether a command of this kind may see a variable. `measured` is what is built and measured, `trusted`
-# what builds the program that judges, and `fetch` what fetches dependencies. It lists what passes, because no list of what
-# does not could be whole: what a project calls its secrets is its own choice. `passing` has more names for what is
-# measured, divided by spaces.
+# passes KIND NAME: whether a command of this kind may see a variable. `measured` commands build and run measured code,
+# `trusted` commands build the program that judges, and `fetch` commands fetch dependencies. It lists the variables that
+# pass, because a list of those that do not could never be complete: each project chooses the names of its secrets.
+# `passing` holds more names for measured code, separated by spaces.
 passing=
 passes() {
     case " $passing " in
     *" $2 "*) [ "$1" != measured ] || return 0 ;;
     esac
-    # What registries and hosts of git ask for, before any code of the change runs.
+    # Credentials for registries and hosts of git, before any code of the change runs.
     case "$1 $2" in
     "fetch CARGO_REGISTR"* | "fetch SSH_AUTH_SOCK") return 0 ;;
     esac
     case "$2" in
-    # Secrets, whatever else their names begin with; where the steps of a job leave variables for the next ones; and a
-    # URL that may have a password in it.
+    # Secrets, even if another pattern matches their names, and a URL that may contain a password.
     *TOKEN* | *SECRET* | *PASSW* | *CREDENTIAL* | *_KEY | *_AUTH* | PERFHARNESS_SOURCE) return 1 ;;
     # The user, the system, the language.
     PATH | HOME | USER | LOGNAME | SHELL | TMPDIR | TMP | TEMP | TZ | LANG | LANGUAGE | LC_* | TERM | COLORTERM | \
         NO_COLOR | CLICOLOR | CLICOLOR_FORCE) return ;;
-    # Those of Windows, without which nothing starts there.
+    # The variables of Windows that every program there needs.
     SYSTEMROOT | SystemRoot | SYSTEMDRIVE | SystemDrive | WINDIR | windir | COMSPEC | ComSpec | PATHEXT | OS | MSYSTEM | \
         APPDATA | LOCALAPPDATA | USERPROFILE | HOMEDRIVE | HOMEPATH | PROGRAMDATA | ProgramData | PROGRAMFILES | \
         ProgramFiles | ProgramW6432 | CommonProgramFiles | NUMBER_OF_PROCESSORS | PROCESSOR_*) return ;;
-    # Where Rust is, and which of them, and how it prints.
+    # The place, the toolchain and the output settings of Rust.
     CARGO_HOME | RUSTUP_HOME | RUSTUP_TOOLCHAIN | RUSTUP_AUTO_INSTALL | CARGO_TERM_*) return ;;
-    # That this is a job.
+    # The mark of a CI job.
     CI | GITHUB_ACTIONS | GITLAB_CI) return ;;
-    # What stands between this machine and the network.
+    # Proxies, certificates and mirrors.
     http_proxy | https_proxy | all_proxy | no_proxy | HTTP_PROXY | HTTPS_PROXY | ALL_PROXY | NO_PROXY | SSL_CERT_FILE | \
         SSL_CERT_DIR | CURL_CA_BUNDLE | CARGO_HTTP_* | CARGO_NET_* | RUSTUP_DIST_SERVER | RUSTUP_UPDATE_ROOT) return ;;
     esac
     [ "$1" = measured ] || return 1
     case "$2" in
-    # Each side is built into a folder of its own.
+    # The gate chooses the folders that each side is built into.
     CARGO_TARGET_DIR | CARGO_BUILD_TARGET_DIR | CARGO_BUILD_BUILD_DIR | CARGO_INSTALL_ROOT) return 1 ;;
-    # A program in the place of the compiler is no part of what is compared; `--env` lets it pass.
+    # A wrapper of the compiler is not a part of the comparison; `--env` passes it.
     CARGO_BUILD_RUSTC*) return 1 ;;
-    # How a project is built, and where its libraries and its devices are. Both sides get the same.
+    # Settings of the build, and places of libraries and devices. Both sides get the same.
     PERFHARNESS_* | CARGO_* | RUSTFLAGS | RUST_* | CC | CXX | AR | LD | CFLAGS | CXXFLAGS | CPPFLAGS | LDFLAGS | CC_* | \
         CXX_* | AR_* | CMAKE_* | PKG_CONFIG* | LD_LIBRARY_PATH | DYLD_LIBRARY_PATH | LIBRARY_PATH | CPATH | INCLUDE | LIB | \
         LIBPATH | SDKROOT | DEVELOPER_DIR | MACOSX_DEPLOYMENT_TARGET | PYTHONPATH | PYTHONHOME | VIRTUAL_ENV | JAVA_HOME | \
@@ -150,7 +149,7 @@ passes() {
     return 1
 }
 
-# environment_for KIND: fills the array `environment` with NAME=VALUE of all that passes, for `env -i`.
+# environment_for KIND: fills the array `environment` with NAME=VALUE of all variables that pass, for `env -i`.
 environment_for() {
     local name value
     environment=("PATH=$PATH")
@@ -159,13 +158,13 @@ environment_for() {
             environment+=("$name=${!name}")
         fi
     done < <(compgen -e)
-    # No name in bash, and what Microsoft's linker is found by.
+    # This is not a valid name in bash, but Microsoft's linker is found through it.
     if value=$(printenv 'ProgramFiles(x86)' 2>/dev/null); then
         environment+=("ProgramFiles(x86)=$value")
     fi
 }
 
-# The SHA-256 of a file.
+# sha256 FILE: prints the SHA-256 of a file.
 sha256() {
     if command -v sha256sum >/dev/null; then
         sha256sum <"$1"

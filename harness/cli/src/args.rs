@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
 
-use crate::profile::ProfileFormat;
-use crate::render::{ExportFormat, GateFormat};
+use crate::config::device;
+use perfharness_engine::probe;
+use perfharness_report::profile::ProfileFormat;
+use perfharness_report::render::{ExportFormat, GateFormat};
 
 /// Measure hot paths, check that their variants agree, and see what they cost.
 #[derive(Debug, Parser)]
@@ -164,6 +166,21 @@ pub enum Question {
     },
     /// What could be told of that?
     Glance,
+}
+
+impl From<Question> for probe::Question {
+    fn from(question: Question) -> Self {
+        match question {
+            Question::Adapters => Self::Adapters,
+            Question::Adapter { at } => Self::Adapter(at),
+            Question::Nvidia => Self::Nvidia,
+            Question::Ceilings { device } => Self::Ceilings(device),
+            Question::Watch { interval_ms, adapter } => {
+                Self::Watch { interval: Duration::from_millis(interval_ms), adapter }
+            }
+            Question::Glance => Self::Glance,
+        }
+    }
 }
 
 /// Which workers, and under which conditions.
@@ -590,14 +607,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Ok(Duration::from_secs_f64(seconds))
     } else {
         Err(format!("more than 0 and at most {MOST} seconds make sense"))
-    }
-}
-
-/// Names are compared without regard to case, and nothing at all would be a part of every name.
-pub(crate) fn device(text: &str) -> Result<String, String> {
-    match text.trim().to_lowercase() {
-        name if name.is_empty() => Err("write `auto`, `none`, or a part of an adapter's name".to_owned()),
-        name => Ok(name),
     }
 }
 

@@ -7,8 +7,8 @@ use perfharness_contract::Effort;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::compare::GatePolicy;
-use crate::measure::WorkerCommand;
+use perfharness_record::WorkerCommand;
+use perfharness_record::compare::GatePolicy;
 
 /// Name of the configuration file, looked for in the current folder and those above it.
 pub const CONFIG_FILE: &str = "perfharness.toml";
@@ -63,15 +63,23 @@ pub struct RunConfig {
     /// The seed.
     pub seed: Option<u64>,
     /// The GPU to use.
-    #[serde(default, deserialize_with = "device")]
+    #[serde(default, deserialize_with = "device_name")]
     pub device: Option<String>,
     /// Whether the built-in workloads are there too; by default only where no worker is configured.
     pub built_in: Option<bool>,
 }
 
-fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// Names are compared without regard to case, and nothing at all would be a part of every name.
+pub(crate) fn device(text: &str) -> Result<String, String> {
+    match text.trim().to_lowercase() {
+        name if name.is_empty() => Err("write `auto`, `none`, or a part of an adapter's name".to_owned()),
+        name => Ok(name),
+    }
+}
+
+fn device_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    crate::args::device(&text).map(Some).map_err(D::Error::custom)
+    device(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// The machine.
@@ -79,7 +87,7 @@ fn device<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MachineConfig {
     /// Key under which absolute figures of this machine are compared.
-    #[serde(default, deserialize_with = "crate::record::file_name::class_to_set")]
+    #[serde(default, deserialize_with = "perfharness_record::file_name::class_to_set")]
     pub class: Option<String>,
 }
 
@@ -138,7 +146,7 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = crate::record::file::read_text(path, 1 << 20)
+        let text = perfharness_record::file::read_text(path, 1 << 20)
             .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         Self::parse(path, &text)
     }

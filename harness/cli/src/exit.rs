@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use crate::baseline::accept::AcceptError;
-use crate::baseline::file::BaselineError;
 use crate::config::ConfigError;
-use crate::plan::{PatternError, SelectError};
-use crate::record::file::RecordError;
-use crate::record::journal::JournalError;
 use crate::versions::VersionsError;
+use perfharness_engine::journal::JournalError;
+use perfharness_engine::plan::SelectError;
+use perfharness_record::PatternError;
+use perfharness_record::baseline::accept::AcceptError;
+use perfharness_record::baseline::file::BaselineError;
+use perfharness_record::file::RecordError;
 
 /// Exit codes of the program. An uninhabited type that holds constants.
 #[derive(Debug)]

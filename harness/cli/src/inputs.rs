@@ -12,17 +12,18 @@ use perfharness_contract::protocol::{
 use perfharness_contract::serve_on;
 use serde::de::DeserializeOwned;
 
-use crate::baseline;
-use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::config::Config;
-use crate::history::{Summary, parse_gate};
-use crate::measure::{RunState, has_answer};
-use crate::memory::MemoryIndex;
-use crate::profile::FlameIndex;
-use crate::record::{RunRecord, file, journal, samples};
-use crate::render::page::view::{Material, index, page as view};
-use crate::render::page::{render_index, render_page};
-use crate::render::{ExportFormat, GateFormat, Layout, export, render_gate, render_record};
+use perfharness_engine::journal;
+use perfharness_engine::measure::{RunState, has_answer};
+use perfharness_record::baseline;
+use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
+use perfharness_record::{RunRecord, file, samples};
+use perfharness_report::history::{Summary, parse_gate};
+use perfharness_report::memory::MemoryIndex;
+use perfharness_report::profile::FlameIndex;
+use perfharness_report::render::page::view::{Material, index, page as view};
+use perfharness_report::render::page::{render_index, render_page};
+use perfharness_report::render::{ExportFormat, GateFormat, Layout, export, render_gate, render_record};
 
 /// A kind of input: its name, which is that of its folder of valid ones, and the function that reads it.
 pub type Kind = (&'static str, fn(&[u8]) -> bool);

@@ -9,8 +9,8 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::args::{ColorWhen, GlobalOpts};
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::plain_text::{is_plain, json, styled, unstyled};
-use crate::render::{GateFormat, Layout};
+use perfharness_record::plain_text::{is_plain, json, styled, unstyled};
+use perfharness_report::render::{GateFormat, Layout};
 
 /// Where output goes: results to stdout, everything else to stderr.
 pub(crate) struct Terminal {

@@ -7,9 +7,9 @@ mod tests {
     use std::io::{BufWriter, Write};
     use std::path::Path;
 
-    use perfharness::record::file;
-    use perfharness::record::json::{OBJECT, RECORD_LIMITS};
     use perfharness_platform::self_peak_rss_bytes;
+    use perfharness_record::file;
+    use perfharness_record::json::{OBJECT, RECORD_LIMITS};
 
     /// What docs/metrics.md states.
     const STATED: u64 = 256_000_000;

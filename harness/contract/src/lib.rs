@@ -51,6 +51,7 @@ mod check;
 mod claim;
 mod definition;
 mod floor;
+pub mod gpu_metric;
 mod id;
 mod input;
 mod meter;

@@ -8,13 +8,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use perfharness::measure::{
-    CallError, LaunchOptions, Outcome, ProcessExecutor, RunState, WorkerCommand, describe, run_plan,
-};
-use perfharness::plan::{Catalog, Pattern, Plan, WorkerState, select};
-use perfharness::request::RunRequest;
 use perfharness_contract::Effort;
+use perfharness_engine::measure::{CallError, LaunchOptions, ProcessExecutor, RunState, describe, run_plan};
+use perfharness_engine::plan::{Catalog, Plan, WorkerState, select};
+use perfharness_engine::request::RunRequest;
 use perfharness_platform::clock;
+use perfharness_record::Pattern;
+use perfharness_record::{Outcome, WorkerCommand};
 use perfharness_verdict::{Placement, estimate, median};
 use serde::{Deserialize, Serialize};
 

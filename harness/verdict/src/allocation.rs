@@ -1,6 +1,4 @@
-use serde::{Deserialize, Serialize};
-
-use crate::Components;
+use crate::{Allocation, Components};
 
 /// The fewest blocks in a placement. Two are needed to see the variance between blocks at all, and they guard
 /// the placement against a single block that went wrong.
@@ -29,16 +27,6 @@ pub struct Costs {
     pub placement: f64,
     /// The cost of a block, `cR`.
     pub block: f64,
-}
-
-/// How a launch is filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Allocation {
-    /// The placements in a launch, `P`.
-    pub placements: usize,
-    /// The blocks in a placement, `R`.
-    pub blocks: usize,
 }
 
 /// Chooses, among all allocations within the limits, the one that gives the narrowest interval for the time

@@ -1,7 +1,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::summary::{mean, variance};
-use crate::{Allocation, EstimateError, Paired};
+use crate::{EstimateError, Paired};
+
+/// How a launch is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Allocation {
+    /// The placements in a launch, `P`.
+    pub placements: usize,
+    /// The blocks in a placement, `R`.
+    pub blocks: usize,
+}
 
 /// How much each level of the nesting adds to the variance of a log-ratio. All figures are variances of
 /// log-ratios: 0.0009 is a standard deviation of 3 %.

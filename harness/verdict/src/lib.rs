@@ -40,9 +40,9 @@ mod simulation;
 pub mod student;
 mod summary;
 
-pub use allocation::{Allocation, Costs, MAX_BLOCKS, MAX_PLACEMENTS, MIN_BLOCKS, MIN_PLACEMENTS, allocate};
+pub use allocation::{Costs, MAX_BLOCKS, MAX_PLACEMENTS, MIN_BLOCKS, MIN_PLACEMENTS, allocate};
 pub use claim::{ClaimVerdict, Measured, judge_at_least};
-pub use components::{Components, components};
+pub use components::{Allocation, Components, components};
 pub use error::EstimateError;
 pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};
 pub use growth::{GrowthPolicy, GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS, judge_growth};

@@ -11,8 +11,8 @@ use super::asked::{Asked, untimed};
 use crate::args::ConditionOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, Exit};
-use crate::measure::ProcessExecutor;
-use crate::plan::{Catalog, Plan};
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::{Catalog, Plan};
 
 /// What was asked for.
 pub(super) struct Alone {

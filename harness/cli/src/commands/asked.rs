@@ -10,9 +10,11 @@ use super::{Terminal, workers};
 use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
-use crate::measure::{ProcessExecutor, WorkerCommand};
-use crate::plan::{Catalog, Pattern, Plan, Redefinition, Selection, defined_by_base, select};
-use crate::request::RunRequest;
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::{Catalog, Plan, Selection, defined_by_base, select};
+use perfharness_engine::request::RunRequest;
+use perfharness_record::WorkerCommand;
+use perfharness_record::{Pattern, Redefinition};
 
 /// What arguments and configuration say together, of whatever is measured.
 ///

@@ -1,5 +1,6 @@
 //! `perfharness baseline`
 
+use perfharness_engine::{fingerprint, source_state};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,14 +13,14 @@ use super::gate::{baselines_at, place};
 use crate::args::{
     AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, ConditionOpts, MeasureOpts,
 };
-use crate::baseline::accept::{AcceptError, Terms, accept};
-use crate::baseline::{Baseline, difference, file};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::plan::Pattern;
-use crate::record::{RunRecord, SourceState, file as record_file};
-use crate::render::{render_baseline, render_changes};
 use crate::versions::Repository;
+use perfharness_record::Pattern;
+use perfharness_record::baseline::accept::{AcceptError, Terms, accept};
+use perfharness_record::baseline::{Baseline, difference, file};
+use perfharness_record::{RunRecord, file as record_file};
+use perfharness_report::render::{render_baseline, render_changes};
 
 /// Accepts figures, or shows what is accepted.
 pub(super) fn baseline(
@@ -77,13 +78,13 @@ fn measure(
     let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
-    let place = place(&SourceState::read(), "baseline");
-    let code = SourceState::fingerprint();
+    let place = place(&source_state(), "baseline");
+    let code = fingerprint();
     let mut paths = Vec::new();
     for number in 1..=runs {
         let path = place.with_file_name(format!("run-{number}.json"));
         // Runs of different code are not accepted together; better said before the time for the others is spent.
-        if SourceState::fingerprint() != code {
+        if fingerprint() != code {
             let what = format!("the code here has changed before run {number} of {runs}");
             return Err(CommandError::Usage(nothing_accepted(&what, &paths)));
         }

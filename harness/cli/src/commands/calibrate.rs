@@ -1,26 +1,29 @@
 //! `perfharness calibrate`
 
 use perfharness_contract::{BenchmarkId, Effort, standard};
+use perfharness_engine::source_state;
 
 use super::Terminal;
 use super::asked::{Asked, request};
 use super::gate::{place, selected};
 use super::session::{Place, Session, Subject, machine};
 use crate::args::CalibrateOpts;
-use crate::baseline::file;
-use crate::compare::{Terms, judge};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::measure::{Ended, SampleLength};
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Selection, Stage, pairs};
-use crate::record::{BaseFacts, ComparisonRecord, RunRecord, SourceState};
-use crate::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
+use perfharness_engine::build::BaseFacts;
+use perfharness_engine::measure::{Ended, SampleLength};
+use perfharness_engine::plan::{CaseDesign, CasePlan, Plan, Selection, pairs};
+use perfharness_record::baseline::file;
+use perfharness_record::compare::{Terms, judge};
+use perfharness_record::{ComparisonRecord, RunRecord};
+use perfharness_record::{LookPlan, Origin, Stage};
+use perfharness_report::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
 /// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is
 /// kept with the accepted figures, and rows that cannot show a change as large as their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let source = SourceState::read();
+    let source = source_state();
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "calibration"));
     let place = Place::at(&path, opts.resume)?;
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };

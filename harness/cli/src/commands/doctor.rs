@@ -3,9 +3,9 @@
 use super::Terminal;
 use crate::args::DoctorOpts;
 use crate::config::Config;
+use crate::doctor::render_diagnosis;
 use crate::doctor::{Diagnosis, Facts};
 use crate::exit::CommandResult;
-use crate::render::render_diagnosis;
 
 /// Says what this machine can measure.
 pub(super) fn doctor(opts: &DoctorOpts, config: &Config, terminal: &Terminal) -> CommandResult {

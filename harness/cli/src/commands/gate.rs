@@ -3,6 +3,7 @@
 mod against_base;
 mod shown;
 
+use perfharness_engine::source_state;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,17 +17,19 @@ use super::asked::{Asked, request};
 use super::pages::Pages;
 use super::session::{Place, Session, Subject, default_path, machine};
 use crate::args::GateOpts;
-use crate::baseline::Baseline;
-use crate::baseline::accept::{conditions_of, difference};
-use crate::baseline::file::read_all;
-use crate::baseline::nearest::of_machine;
-use crate::compare::{GatePolicy, Terms, flagged, judge};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::measure::Ended;
-use crate::plan::{CaseDesign, CasePlan, LookPlan, Origin, Plan, Side, Stage};
-use crate::record::{Machine, RunRecord, SourceState, file as record_file};
 use crate::versions::{Repository, Versions};
+use perfharness_engine::measure::Ended;
+use perfharness_engine::plan::{CaseDesign, CasePlan, Plan};
+use perfharness_record::Side;
+use perfharness_record::baseline::Baseline;
+use perfharness_record::baseline::accept::{conditions_of, difference};
+use perfharness_record::baseline::file::read_all;
+use perfharness_record::baseline::nearest::of_machine;
+use perfharness_record::compare::{GatePolicy, Terms, flagged, judge};
+use perfharness_record::{LookPlan, Origin, Stage};
+use perfharness_record::{Machine, RunRecord, SourceState, file as record_file};
 
 /// Judges the code here, or a record.
 pub(super) fn gate(
@@ -41,7 +44,7 @@ pub(super) fn gate(
     if opts.base.is_some() || opts.base_worker.is_some() {
         return against_base::gate(opts, config, config_path, terminal);
     }
-    let source = SourceState::read();
+    let source = source_state();
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
     let place = Place::at(&path, opts.resume)?;

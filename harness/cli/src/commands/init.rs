@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Terminal;
 use crate::config::{CONFIG_FILE, CONFIG_TEMPLATE};
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::record::file::write_atomically;
+use perfharness_record::file::write_atomically;
 
 /// Writes a commented configuration.
 pub(super) fn init(terminal: &Terminal) -> CommandResult {

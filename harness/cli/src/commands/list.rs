@@ -7,9 +7,10 @@ use super::{Terminal, workers};
 use crate::args::ListOpts;
 use crate::config::Config;
 use crate::exit::CommandResult;
-use crate::measure::ProcessExecutor;
-use crate::plan::{Pattern, select};
-use crate::render::render_list;
+use crate::plan_text::render_list;
+use perfharness_engine::measure::ProcessExecutor;
+use perfharness_engine::plan::select;
+use perfharness_record::Pattern;
 
 /// Lists what the workers can do.
 pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> CommandResult {

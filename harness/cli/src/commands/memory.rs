@@ -1,6 +1,7 @@
 //! `perfharness memory`.
 
 use jiff::Timestamp;
+use perfharness_engine::source_state;
 use perfharness_verdict::GrowthVerdict;
 
 use super::Terminal;
@@ -9,11 +10,10 @@ use super::session::default_path;
 use crate::args::MemoryOpts;
 use crate::config::Config;
 use crate::exit::CommandResult;
-use crate::measure::{ProcessExecutor, follow_side};
-use crate::memory::{Course, INDEX_FILE, MemoryIndex, write};
-use crate::plan::Plan;
-use crate::record::SourceState;
-use crate::render::render_memory;
+use perfharness_engine::measure::{ProcessExecutor, follow_side};
+use perfharness_engine::plan::Plan;
+use perfharness_report::memory::{Course, INDEX_FILE, MemoryIndex, write};
+use perfharness_report::render::render_memory;
 
 /// Name of the folder beside a record.
 pub(super) const FOLDER: &str = "memory";
@@ -21,8 +21,7 @@ pub(super) const FOLDER: &str = "memory";
 /// Follows the memory of benchmarks over many iterations, and says whether it grows.
 pub(super) fn memory(opts: &MemoryOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.conditions, config, terminal)?;
-    let folder =
-        opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
+    let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
     let taken = Timestamp::now().to_string();
     let (courses, is_whole) = follow(&plan, executor, opts, terminal);
     let index = write(&folder, &courses, &taken)?;

@@ -26,10 +26,10 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::args::{Cli, Command, SchemaOf};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit, exit_code};
-use crate::probe;
-use crate::record::schema::{gate_schema, run_schema};
 pub(crate) use crate::terminal::Terminal;
 use crate::terminal::{say_of_arguments, tame_panics};
+use perfharness_engine::probe;
+use perfharness_record::schema::{gate_schema, run_schema};
 
 /// Reads the arguments, does what they say, and tells the exit code.
 pub fn main() -> ExitCode {
@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
         return perfharness_contract::serve(perfharness_all::all());
     }
     if let Command::Probe { question } = cli.command {
-        return exit_code(if probe::answer(question).is_ok() { Exit::OK } else { Exit::FAILED });
+        return exit_code(if probe::answer(question.into()).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     tame_panics();
     let terminal = Terminal::new(&cli.global);

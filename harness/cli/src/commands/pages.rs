@@ -1,4 +1,4 @@
-//! The pages that commands leave: from files to files. What is in them is decided in [`crate::render::page`].
+//! The pages that commands leave: from files to files. What is in them is decided in [`perfharness_report::render::page`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,19 @@ use anyhow::Context as _;
 use super::Terminal;
 use super::memory::FOLDER as MEMORY_FOLDER;
 use super::profile::FOLDER;
-use crate::baseline::Baseline;
-use crate::baseline::accept::{conditions_of, difference};
-use crate::baseline::file::read_all;
-use crate::baseline::nearest::of_machine;
-use crate::compare::{GatePolicy, GateReport, Terms, judge};
 use crate::exit::CommandError;
-use crate::history::{Found, Reports, Summary, mark_accepted, read_gate};
-use crate::memory::MemoryIndex;
-use crate::profile::FlameIndex;
-use crate::record::samples::{MOST_BYTES, Samples, read_named};
-use crate::record::{RunRecord, SourceState, file};
-use crate::render::page::view::{Material, index, page};
-use crate::render::page::{render_index, render_page};
+use perfharness_record::baseline::Baseline;
+use perfharness_record::baseline::accept::{conditions_of, difference};
+use perfharness_record::baseline::file::read_all;
+use perfharness_record::baseline::nearest::of_machine;
+use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
+use perfharness_record::samples::{MOST_BYTES, Samples, read_named};
+use perfharness_record::{RunRecord, SourceState, file};
+use perfharness_report::history::{Found, Reports, Summary, mark_accepted, read_gate};
+use perfharness_report::memory::MemoryIndex;
+use perfharness_report::profile::FlameIndex;
+use perfharness_report::render::page::view::{Material, index, page};
+use perfharness_report::render::page::{render_index, render_page};
 
 /// Makes pages by the same rules.
 pub(super) struct Pages<'a> {

@@ -1,5 +1,6 @@
 //! `perfharness profile`, and what `run --flamegraph` does after measuring.
 
+use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,12 +15,15 @@ use super::{Terminal, workers};
 use crate::args::ProfileOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
-use crate::measure::{Interrupted, ProcessExecutor, Profiled, WorkerCommand, profile_side};
-use crate::plan::{CasePlan, Origin, Plan, Selection, Side, pairs};
-use crate::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
-use crate::record::{RunRecord, SourceState};
-use crate::render::render_profiles;
 use crate::versions::{BuildRecipe, Repository, Versions};
+use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
+use perfharness_engine::plan::{CasePlan, Plan, Selection, pairs};
+use perfharness_record::Origin;
+use perfharness_record::RunRecord;
+use perfharness_record::Side;
+use perfharness_record::{Profiled, WorkerCommand};
+use perfharness_report::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
+use perfharness_report::render::render_profiles;
 
 /// Name of the folder beside a record.
 pub(super) const FOLDER: &str = "flamegraphs";
@@ -47,8 +51,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let plan = asked.plan(selection);
 
     stop_on_interrupt(&asked.interrupted)?;
-    let folder =
-        opts.out.clone().unwrap_or_else(|| default_path(&SourceState::read()).with_file_name(FOLDER));
+    let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
     let executor = asked.executor(base.as_ref().map_or(&[], |base| base.workers.as_slice()));
     let subject = Subject { plan: &plan, executor, work: opts.seconds, run: None, terminal };
     let taken = subject.take(|_| None);
@@ -190,7 +193,7 @@ impl Taken {
 
     fn show(&self, index: &FlameIndex, folder: &Path, terminal: &Terminal) -> Result<(), CommandError> {
         terminal.print_styled(&render_profiles(index, &self.shots))?;
-        let place: PathBuf = folder.join(crate::profile::INDEX_FILE);
+        let place: PathBuf = folder.join(perfharness_report::profile::INDEX_FILE);
         terminal.hint(&format!("flame graphs: {}", place.display()));
         Ok(())
     }

@@ -10,9 +10,9 @@ use super::pages::{Pages, read_samples};
 use crate::args::ReportOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::history::{Found, Reports, Summary};
-use crate::record::file;
-use crate::render::{ExportFormat, export};
+use perfharness_record::file;
+use perfharness_report::history::{Found, Reports, Summary};
+use perfharness_report::render::{ExportFormat, export};
 
 /// Makes pages from records alone, or prints a record for another program.
 pub(super) fn report(opts: &ReportOpts, config: &Config, terminal: &Terminal) -> CommandResult {
@@ -88,7 +88,7 @@ fn into(pages: &Pages<'_>, records: &[PathBuf], out: &Path) -> Result<PathBuf, C
             }
             folder = format!("{wanted}-{number}");
         }
-        let gate = gate_of(path).and_then(|path| crate::history::read_gate(&path).ok());
+        let gate = gate_of(path).and_then(|path| perfharness_report::history::read_gate(&path).ok());
         history.push(Summary::new(&record, gate.as_ref(), format!("{folder}/index.html"), String::new()));
         places.push((path, out.join(folder).join("index.html")));
     }

@@ -1,5 +1,6 @@
 //! `perfharness run`
 
+use perfharness_engine::source_state;
 use std::path::Path;
 
 use perfharness_contract::{Effort, OutcomeKind};
@@ -11,14 +12,15 @@ use super::{Terminal, profile};
 use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::record::journal::JournalHeader;
-use crate::record::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
-use crate::render::{render_plan, render_record};
-use crate::request::RunRequest;
+use crate::plan_text::render_plan;
+use perfharness_engine::journal::JournalHeader;
+use perfharness_engine::request::RunRequest;
+use perfharness_record::{BenchmarkRecord, RunEnd, RunRecord};
+use perfharness_report::render::render_record;
 
 /// Measures benchmarks, writes a record, and prints the result.
 pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let source = SourceState::read();
+    let source = source_state();
     let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
     if opts.patterns.is_empty() && !opts.resume {
         let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";

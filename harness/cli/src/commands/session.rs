@@ -1,5 +1,7 @@
 //! A run in the making: its files, its plan, and what was measured so far. `run` and `gate` share it.
 
+use perfharness_engine::build::sample_rows;
+use perfharness_engine::{fingerprint, read_machine};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,22 +13,25 @@ use perfharness_contract::{Digest, MetricDef};
 
 use super::Terminal;
 use super::asked::Asked;
-use crate::ceiling::Ceilings;
 use crate::config::Config;
 use crate::exit::CommandError;
-use crate::measure::{Ended, Event, ProcessExecutor, RunState, WorkerCommand, run_plan};
-use crate::plan::{CasePlan, Catalog, Plan, Stage};
-use crate::probe::listed_adapter;
-use crate::record::journal::{
+use crate::plan_text::render_extent;
+use crate::progress::Progress;
+use perfharness_engine::build::{BaseFacts, RunFacts, build};
+use perfharness_engine::journal::{
     JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock, replay,
 };
-use crate::record::{
-    BaseFacts, Machine, RunEnd, RunFacts, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, build,
-    file, samples,
+use perfharness_engine::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
+use perfharness_engine::plan::{CasePlan, Catalog, Plan};
+use perfharness_engine::probe::listed_adapter;
+use perfharness_engine::request::RunRequest;
+use perfharness_engine::telemetry::Watcher;
+use perfharness_record::Stage;
+use perfharness_record::WorkerCommand;
+use perfharness_record::ceilings::Ceilings;
+use perfharness_record::{
+    Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, SourceState, TimeUse, file, samples,
 };
-use crate::render::{Progress, render_extent};
-use crate::request::RunRequest;
-use crate::telemetry::Watcher;
 
 /// Where the record goes, and what is there of it already.
 pub(super) struct Place {
@@ -127,7 +132,7 @@ impl<'t> Session<'t> {
         let base_commit = subject.base.as_ref().and_then(|base| base.source.commit());
         let versions = subject.base.iter().filter_map(|base| base.versions.as_ref());
         let built = versions.flat_map(|v| [&v.base, &v.head]).map(|version| Some(version.digest.0.clone()));
-        let code = [SourceState::fingerprint(), base_commit.map(str::to_owned)].into_iter().chain(built);
+        let code = [fingerprint(), base_commit.map(str::to_owned)].into_iter().chain(built);
         let code: Vec<Option<String>> = code.collect();
         let (lock, header, journal) = match replayed {
             None => {
@@ -250,10 +255,11 @@ impl<'t> Session<'t> {
         let Subject { plan, asked, .. } = &self.subject;
         let path = &self.path;
         let samples_path = path.with_extension("samples.parquet");
-        let (content, rows) = samples::encode(plan, &self.state).context("cannot encode the samples")?;
+        let rows = sample_rows(plan, &self.state);
+        let content = samples::encode(&rows).context("cannot encode the samples")?;
         let samples = SamplesRef {
             file: samples_path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
-            rows,
+            rows: rows.len() as u64,
             digest: Digest::of(&content),
         };
         let record = build(plan, &asked.catalog, &self.state, self.facts(ended, Some(samples)));
@@ -314,7 +320,7 @@ pub(super) fn machine(device: &str, config: &Config, terminal: &Terminal) -> Mac
         terminal.hint(&format!("the record names no GPU: {fault}; `perfharness doctor` says more"));
         fault
     });
-    Machine::read(config.machine.class.as_deref(), gpu.as_ref().map(Option::as_ref))
+    read_machine(config.machine.class.as_deref(), gpu.as_ref().map(Option::as_ref))
 }
 
 /// What the machine can do at most, where a case of the plan says what it cannot do without. A figure less is no reason not
@@ -329,7 +335,7 @@ fn ceilings(subject: &Subject, terminal: &Terminal) -> Option<Ceilings> {
         return None;
     }
     let tell = || terminal.hint("finding out what this machine can do at most; that is kept for a week");
-    match crate::ceiling::ceilings(&machine.class, &plan.device, tell) {
+    match perfharness_engine::ceiling::ceilings(&machine.class, &plan.device, tell) {
         Ok(ceilings) => Some(ceilings),
         Err(error) => {
             terminal.hint(&format!("the process that measures what this machine can do at most {error}"));
@@ -380,7 +386,7 @@ fn announcement(plan: &Plan, state: &RunState) -> String {
             }
             Stage::First | Stage::Confirmation => "measuring again, in fresh processes, what was flagged",
         };
-        return format!("{what}: {}", crate::render::units::counted(again.len(), "benchmark"));
+        return format!("{what}: {}", perfharness_record::units::counted(again.len(), "benchmark"));
     }
     let verb = if spent.is_zero() { "measuring" } else { "going on with" };
     format!("{verb} {}", render_extent(plan, spent))

@@ -7,10 +7,10 @@ use perfharness_contract::Digest;
 use super::Terminal;
 use crate::args::ShowOpts;
 use crate::exit::{CommandError, CommandResult, Exit};
-use crate::record::file::{read_regular, through_links};
-use crate::record::samples::MOST_BYTES;
-use crate::record::{RunRecord, file};
-use crate::render::render_record;
+use perfharness_record::file::{read_regular, through_links};
+use perfharness_record::samples::MOST_BYTES;
+use perfharness_record::{RunRecord, file};
+use perfharness_report::render::render_record;
 
 /// Shows the result of a record again.
 pub(super) fn show(opts: &ShowOpts, terminal: &Terminal) -> CommandResult {
@@ -39,8 +39,9 @@ fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
         problems.push("it has no benchmark".to_owned());
     }
     for case in &record.cases {
-        let of_case =
-            |b: &&crate::record::BenchmarkRecord| b.id.workload == case.workload && b.id.case == case.case;
+        let of_case = |b: &&perfharness_record::BenchmarkRecord| {
+            b.id.workload == case.workload && b.id.case == case.case
+        };
         if record.benchmarks.iter().filter(of_case).count() == 0 {
             problems.push(format!("case {}/{} has no benchmark", case.workload, case.case));
         }

@@ -1,5 +1,6 @@
 //! `perfharness trace`.
 
+use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 
 use super::Terminal;
@@ -8,11 +9,12 @@ use super::session::default_path;
 use crate::args::TraceOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
-use crate::measure::{ProcessExecutor, Traced, trace_side};
-use crate::plan::Plan;
-use crate::record::SourceState;
-use crate::render::render_traces;
-use crate::trace::{Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces};
+use perfharness_engine::measure::{ProcessExecutor, Traced, trace_side};
+use perfharness_engine::plan::Plan;
+use perfharness_report::render::render_traces;
+use perfharness_report::trace::{
+    Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
+};
 
 /// Name of the folder beside a record.
 const FOLDER: &str = "traces";
@@ -38,7 +40,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
 
 /// Where to write, where that can be.
 fn destination(out: Option<&Path>, plan: &Plan) -> Result<Destination, CommandError> {
-    let default = || default_path(&SourceState::read()).with_file_name(FOLDER);
+    let default = || default_path(&source_state()).with_file_name(FOLDER);
     let destination = out.map_or_else(|| Destination::Folder(default()), Destination::of);
     let benchmarks = plan.cases.iter().map(|case| case.sides.len()).sum::<usize>();
     if let (Destination::File(file), 2..) = (&destination, benchmarks) {

@@ -13,9 +13,10 @@ use super::Terminal;
 use crate::args::WorkerOpts;
 use crate::config::{Config, program_name};
 use crate::exit::CommandError;
-use crate::measure::{CallError, LaunchOptions, Outcome, ProcessExecutor, WorkerCommand, describe};
-use crate::plan::{Catalog, WorkerState};
-use crate::record::file::open_regular;
+use perfharness_engine::measure::{CallError, LaunchOptions, ProcessExecutor, describe};
+use perfharness_engine::plan::{Catalog, WorkerState};
+use perfharness_record::file::open_regular;
+use perfharness_record::{Outcome, WorkerCommand};
 
 /// A worker's `describe` needs no measuring, so that it can be expected soon, whatever `--timeout` gives a sample.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(30);

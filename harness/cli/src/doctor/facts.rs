@@ -6,9 +6,9 @@ use perfharness_gpu::{AdapterFacts, Timestamps};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, findings};
-use crate::probe::Nvidia;
-use crate::record::{Machine, SourceState};
-use crate::telemetry::SeriesDef;
+use perfharness_engine::probe::Nvidia;
+use perfharness_record::telemetry::SeriesDef;
+use perfharness_record::{Machine, SourceState};
 
 /// Version of the format of `doctor --json`. New fields can come without a new version.
 ///

@@ -1,5 +1,6 @@
 //! Looking at the machine.
 
+use perfharness_engine::{read_machine, source_state};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,10 +9,12 @@ use perfharness_platform::{self as platform, clock};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::{AdapterReport, Conditions, Facts, GpuReport, Insight, RecordPlace};
-use crate::ceiling::kept_ceilings;
-use crate::plain_text::plain;
-use crate::probe::{self, ProbeError, Tried};
-use crate::record::{Machine, SourceState};
+use perfharness_engine::ask::ProbeError;
+use perfharness_engine::ceiling::kept_ceilings;
+use perfharness_engine::probe;
+use perfharness_engine::probe::Tried;
+use perfharness_engine::telemetry::watched;
+use perfharness_record::plain_text::plain;
 
 /// The folder that records are written below.
 const REPORTS: &str = "reports";
@@ -22,13 +25,13 @@ impl Facts {
         // The load first: asking drivers makes some.
         let conditions = Conditions::now();
         let gpu = GpuReport::new(device, probe::probed_adapters());
-        let machine = Machine::read(class, gpu.known_adapter());
+        let machine = read_machine(class, gpu.known_adapter());
         Self {
             insight: Insight::read(&machine.class, device),
             machine,
             conditions,
             nvidia: probe::nvidia(),
-            source: SourceState::read(),
+            source: source_state(),
             records: RecordPlace::read(),
             gpu,
         }
@@ -102,7 +105,7 @@ impl From<Tried> for AdapterReport {
 
 impl Insight {
     fn read(class: &str, device: &str) -> Self {
-        let (telemetry, no_telemetry) = match probe::watched() {
+        let (telemetry, no_telemetry) = match watched() {
             Ok(watched) => (watched.series, watched.absent),
             Err(error) => {
                 let reason = format!("the process that watches the machine {error}");

@@ -3,6 +3,7 @@
 mod facts;
 mod findings;
 mod gather;
+mod render;
 #[cfg(test)]
 mod tests;
 
@@ -10,3 +11,4 @@ pub use facts::{
     AdapterReport, Conditions, Diagnosis, FORMAT_VERSION, Facts, GpuReport, Insight, RecordPlace,
 };
 pub use findings::{Finding, Severity, findings};
+pub use render::render_diagnosis;

@@ -3,8 +3,8 @@
 use perfharness_gpu::{AdapterFacts, AdapterKind, Timestamps, choose_adapter};
 
 use super::*;
-use crate::probe::{Nvidia, NvidiaDevice, NvidiaProcess};
-use crate::record::{Machine, SourceState};
+use perfharness_engine::probe::{Nvidia, NvidiaDevice, NvidiaProcess};
+use perfharness_record::{Machine, SourceState};
 
 fn adapter(name: &str, kind: AdapterKind) -> AdapterReport {
     let facts = AdapterFacts {

@@ -13,8 +13,8 @@ use super::side::{Version, workers};
 use super::stead::{Stead, without_dots};
 use super::{Repository, VersionsError};
 use crate::config::{Config, WorkerConfig};
-use crate::measure::forget_repository;
-use crate::record::short_commit;
+use perfharness_engine::measure::forget_repository;
+use perfharness_record::short_commit;
 
 /// Stands, in a build or worker command, for the folder that a version is built into.
 pub(super) const TARGET: &str = "{target}";

@@ -11,7 +11,7 @@ use super::build::{BuildRecipe, TARGET};
 use super::place::{Content, SidePlace, digest_of, folders_with};
 use super::stead::Stead;
 use crate::config::{WorkerConfig, program_name};
-use crate::measure::WorkerCommand;
+use perfharness_record::WorkerCommand;
 
 /// One version, built.
 #[derive(Clone, Debug)]

@@ -339,10 +339,10 @@ fn a_judge_is_taken_by_its_digest() {
 #[rstest]
 #[case::sources_of_the_change(&["--source", "."], &[], "lie in the repository")]
 #[case::a_cache_of_the_change(&["--judge-cache", "target/cache"], &[], "lies in the repository")]
-#[case::a_folder_by_way_of_a_link(&["--folder", "link/gate"], &[], "by way of a link")]
+#[case::a_folder_by_way_of_a_link(&["--folder", "link/gate"], &[], "through a link")]
 #[case::a_temporary_folder_of_the_change(&[], &[("TMPDIR", "tmp")], "lies in the repository")]
 #[case::a_digest_of_nothing(&["--judge-digest", "00"], &[], "with --judge")]
-#[case::a_base_that_is_an_option(&["--base", "--output=x"], &[], "is no commit")]
+#[case::a_base_that_is_an_option(&["--base", "--output=x"], &[], "is not a commit")]
 #[case::two_judges(&["--judge", "true", "--source", ".."], &[], "not both")]
 fn what_a_change_could_have_a_say_in_is_refused(
     #[case] arguments: &[&str],
@@ -362,7 +362,7 @@ fn what_lies_above_the_temporary_folder_has_no_say() {
     for name in [".cargo/config.toml", "rust-toolchain.toml"] {
         let name = format!("scratch/{name}");
         gated.harness.write(&name, "");
-        gated.gate(&[]).code(2).says(&["a say in how the judge is built", &name]);
+        gated.gate(&[]).code(2).says(&["influence the build of the judge", &name]);
         fs::remove_file(gated.harness.path(&name)).unwrap();
     }
 }
@@ -374,7 +374,7 @@ fn a_script_that_the_change_could_replace_says_so_and_a_cache_is_kept_where_it_i
     let arguments =
         ["--base", "main", "--env", "WHAT_NOBODY_FORESAW", "--judge-cache", cache.to_str().unwrap()];
     let done = gated.in_a_job(&gated.folder().join("ci/gate"), &arguments, &[]).code(3);
-    assert!(done.stderr.contains("call that of the base"), "{done:?}");
+    assert!(done.stderr.contains("call the script of the base"), "{done:?}");
     assert!(cache.join("release/perfharness").is_file());
     // Only what was named passes, to the gate and to the page.
     let mut passed: Vec<&str> = seen(&done).into_iter().map(|(name, _)| name).collect();

@@ -5,9 +5,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use perfharness::record::RunEnd;
 use perfharness_contract::OutcomeKind;
 use perfharness_platform::clock;
+use perfharness_record::RunEnd;
 use rstest::rstest;
 
 use crate::fixture::{Harness, PROGRAM, Running, require_signals, require_system};

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use perfharness::record::{BenchmarkRecord, RunRecord, file};
 use perfharness_platform::{clock, env};
+use perfharness_record::{BenchmarkRecord, RunRecord, file};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_perfharness");
 

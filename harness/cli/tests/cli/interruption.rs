@@ -7,9 +7,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use perfharness::record::RunEnd;
 use perfharness_contract::{OutcomeKind, standard};
 use perfharness_platform::clock;
+use perfharness_record::RunEnd;
 use rstest::rstest;
 use serde_json::Value;
 use sysinfo::{ProcessRefreshKind, RefreshKind, System, UpdateKind};

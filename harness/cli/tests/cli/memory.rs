@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perfharness::memory::{MemoryFacts, MemoryIndex, MemoryState};
+use perfharness_report::memory::{MemoryFacts, MemoryIndex, MemoryState};
 use perfharness_verdict::GrowthVerdict;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Every way in which a variant can go wrong ends as what it is, and costs the others nothing.
 
-use perfharness::record::BenchmarkRecord;
 use perfharness_contract::{OutcomeKind, standard};
+use perfharness_record::BenchmarkRecord;
 
 use crate::fixture::Harness;
 

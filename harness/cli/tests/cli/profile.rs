@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use perfharness::profile::{FlameIndex, ProfileFormat, ProfileState, Widths};
-use perfharness::record::file;
 use perfharness_contract::protocol::ProfileClock;
 use perfharness_contract::{BenchmarkId, OutcomeKind};
+use perfharness_record::file;
+use perfharness_report::profile::{FlameIndex, ProfileFormat, ProfileState, Widths};
 
 use crate::fixture::{Harness, require_system, require_tool};
 

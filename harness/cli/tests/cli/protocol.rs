@@ -1,7 +1,7 @@
 //! Workers that break the protocol: the others are measured all the same.
 
-use perfharness::record::{BenchmarkRecord, RunRecord};
 use perfharness_contract::{OutcomeKind, standard};
+use perfharness_record::{BenchmarkRecord, RunRecord};
 use rstest::rstest;
 
 use crate::fixture::Harness;

@@ -5,9 +5,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use perfharness::probe::ask;
-use perfharness::telemetry::{Column, Telemetry, Tick, Watched};
 use perfharness_contract::Number;
+use perfharness_engine::ask::ask;
+use perfharness_engine::telemetry::{Tick, Watched};
+use perfharness_record::telemetry::{Column, Telemetry};
 
 use crate::fixture::{Call, Harness, PROGRAM};
 

@@ -6,10 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use perfharness::measure::{ProcessExecutor, RunState, WorkerCommand, run_plan};
-use perfharness::plan::{CaseDesign, CasePlan, Design, LookPlan, Origin, Plan, Side};
 use perfharness_contract::{Effort, MetricDef, Name, OutcomeKind};
+use perfharness_engine::measure::{ProcessExecutor, RunState, run_plan};
+use perfharness_engine::plan::{CaseDesign, CasePlan, Plan};
 use perfharness_known_work::{VARIABLE, workload};
+use perfharness_record::Side;
+use perfharness_record::WorkerCommand;
+use perfharness_record::{Design, LookPlan, Origin};
 use perfharness_verdict::Paired;
 
 /// The variant that both processes run. What differs is planted.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use criterion::Criterion;
-use perfharness::measure::{CallError, Executor as _, LaunchOptions, Opened, ProcessExecutor};
 use perfharness_contract::protocol::{Mode, Prepared, Request, SampleReply, SampleRequest};
+use perfharness_engine::measure::{CallError, Executor as _, LaunchOptions, Opened, ProcessExecutor};
 use perfharness_known_work::workload;
 use perfharness_platform::clock;
 use serde::{Deserialize, Serialize};

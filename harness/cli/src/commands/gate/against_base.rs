@@ -1,5 +1,6 @@
 //! `gate --base` and `gate --base-worker`: two builds in the same rounds.
 
+use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,18 +11,20 @@ use super::super::session::{Place, Session, Subject, machine};
 use super::super::{Terminal, workers};
 use super::{Judged, check_places, measure_and_judge, patterns, place};
 use crate::args::GateOpts;
-use crate::baseline::accept::identity;
-use crate::baseline::nearest::of_machine;
-use crate::baseline::{Baseline, file};
-use crate::compare::{Acknowledgement, GatePolicy};
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::{CommandError, CommandResult};
-use crate::measure::WorkerCommand;
-use crate::plan::{CasePlan, Catalog, Design, Redefinition, Selection, pairs};
-use crate::record::{BaseFacts, Machine, SelectedRecord, SourceState, VersionRecord, VersionsRecord};
-use crate::render::units::counted;
-use crate::request::RunRequest;
 use crate::versions::{BuildRecipe, Repository, Version, Versions, VersionsError};
+use perfharness_engine::build::BaseFacts;
+use perfharness_engine::plan::{CasePlan, Catalog, Selection, pairs};
+use perfharness_engine::request::RunRequest;
+use perfharness_record::WorkerCommand;
+use perfharness_record::baseline::accept::identity;
+use perfharness_record::baseline::nearest::of_machine;
+use perfharness_record::baseline::{Baseline, file};
+use perfharness_record::compare::{Acknowledgement, GatePolicy};
+use perfharness_record::units::counted;
+use perfharness_record::{Design, Redefinition};
+use perfharness_record::{Machine, SelectedRecord, SourceState, VersionRecord, VersionsRecord};
 
 /// Both sides, ready to be measured.
 struct Sides {
@@ -49,7 +52,7 @@ pub(super) fn gate(
     config_path: Option<&Path>,
     terminal: &Terminal,
 ) -> CommandResult {
-    let source = SourceState::read();
+    let source = source_state();
     let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
     check_places(&opts.show, Some(&path), &[])?;
     let place = Place::at(&path, opts.resume)?;
@@ -381,7 +384,7 @@ fn baseline_changes(before: &[Baseline], after: &[Baseline], folder: &Path) -> V
                 "this change adds accepted figures, {file}; they count once they are in the base"
             )),
             Some(old) if old != baseline => {
-                let changes = crate::baseline::difference::changes(old, baseline).len();
+                let changes = perfharness_record::baseline::difference::changes(old, baseline).len();
                 remarks.push(format!("this change edits {changes} accepted figures in {file}; they count once they are in the base"));
             }
             Some(_) => {}

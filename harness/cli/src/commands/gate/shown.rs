@@ -8,11 +8,11 @@ use perfharness_verdict::judge::{GateOutcome, Judgement};
 
 use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
-use crate::compare::GateReport;
 use crate::exit::{CommandError, CommandResult};
-use crate::record::file::{RecordError, through_links, write_atomically};
-use crate::record::journal::Journal;
-use crate::render::{GateFormat, render_gate};
+use perfharness_engine::journal::Journal;
+use perfharness_record::compare::GateReport;
+use perfharness_record::file::{RecordError, through_links, write_atomically};
+use perfharness_report::render::{GateFormat, render_gate};
 
 /// Name of the file beside a record with what was found.
 const BESIDE: &str = "gate.json";

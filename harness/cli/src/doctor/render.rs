@@ -1,0 +1,250 @@
+//! What the doctor says, as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use perfharness_gpu::Timestamps;
+
+use super::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Insight, Severity};
+use perfharness_engine::probe::{Nvidia, NvidiaDevice};
+use perfharness_record::SourceState;
+use perfharness_record::units;
+use perfharness_report::render::{Layout, heading, wrap};
+
+/// Where values begin.
+const VALUES: usize = 16;
+/// Where the texts of findings begin.
+const FINDINGS: usize = 11;
+
+/// The facts by section, and what follows from them.
+pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
+    let facts = &diagnosis.facts;
+    let mut page = Page { text: String::new(), layout };
+    page.text.push_str(&heading("Machine"));
+    machine(&mut page, facts);
+    page.section("Clock");
+    page.row("resolution", &units::duration(facts.conditions.clock_resolution_ns as f64));
+    page.section("GPU");
+    gpu(&mut page, facts);
+    page.section("Beside times");
+    insight(&mut page, facts);
+    page.section("Records");
+    records(&mut page, facts);
+    let count = |severity: Severity| diagnosis.findings.iter().filter(|f| f.severity == severity).count();
+    let warnings = units::counted(count(Severity::Warning), "warning");
+    let notes = units::counted(count(Severity::Note), "note");
+    page.section(&format!("Findings: {warnings}, {notes}"));
+    for finding in &diagnosis.findings {
+        page.finding(finding);
+    }
+    page.text
+}
+
+/// A text that grows by rows.
+struct Page {
+    text: String,
+    layout: Layout,
+}
+
+impl Page {
+    fn section(&mut self, title: &str) {
+        let _ = write!(self.text, "\n{}", heading(title));
+    }
+
+    fn row(&mut self, label: &str, value: &str) {
+        self.columns(label, value, VALUES);
+    }
+
+    fn columns(&mut self, label: &str, value: &str, at: usize) {
+        let mut label = label;
+        for line in wrap(value, self.layout.width, at) {
+            let width = at - 2;
+            let _ = writeln!(self.text, "  {label:<width$}{line}");
+            label = "";
+        }
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        let (word, style) = match finding.severity {
+            Severity::Warning => ("warning", anstyle::AnsiColor::Yellow.on_default()),
+            Severity::Note => ("note", anstyle::Style::new()),
+            Severity::Ok => ("ok", anstyle::AnsiColor::Green.on_default()),
+        };
+        let width = FINDINGS - 2;
+        let lines = wrap(&finding.what, self.layout.width, FINDINGS);
+        for (at, line) in lines.iter().enumerate() {
+            let word = if at == 0 { word } else { "" };
+            let _ = writeln!(self.text, "  {style}{word:<width$}{style:#}{line}");
+        }
+        self.columns("", &format!("why: {}", finding.why), FINDINGS);
+        if let Some(next) = &finding.next {
+            self.columns("", &format!("next: {next}"), FINDINGS);
+        }
+    }
+}
+
+const NOT_TOLD: &str = "not told by this system";
+
+fn machine(page: &mut Page, facts: &Facts) {
+    let Conditions { governor, turbo, aslr, cpu_hz, load_average, .. } = &facts.conditions;
+    let fact = |key: &str| facts.machine.facts.get(key).map_or("unknown", String::as_str);
+    let set = if facts.machine.class_is_set { " (set in the configuration)" } else { "" };
+    page.row("class", &format!("{}{set}", facts.machine.class));
+    page.row("system", &format!("{}, kernel {}, {}", fact("os-version"), fact("kernel"), fact("arch")));
+    page.row("processor", fact("cpu"));
+    page.row("cores", &cores(&facts.conditions));
+    page.row(
+        "frequency",
+        &cpu_hz.map_or(NOT_TOLD.into(), |hz| format!("{} GHz now", units::digits(hz as f64 / 1e9))),
+    );
+    page.row("governor", governor.as_deref().unwrap_or(NOT_TOLD));
+    page.row("turbo", switch(*turbo));
+    page.row("random layout", &format!("{} (ASLR)", switch(*aslr)));
+    let load = |load: &f64| {
+        format!("{} in the last minute", if *load == 0.0 { "0".into() } else { units::digits(*load) })
+    };
+    page.row("load", &load_average.as_ref().map_or(NOT_TOLD.into(), load));
+    page.row("memory", &memory(&facts.conditions));
+}
+
+fn cores(conditions: &Conditions) -> String {
+    let told = |number: Option<usize>, noun: &str| number.map(|number| format!("{number} {noun}"));
+    let all = [told(conditions.physical_cores, "physical"), told(conditions.logical_cores, "logical")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() { NOT_TOLD.into() } else { all.join(", ") }
+}
+
+fn switch(on: Option<bool>) -> &'static str {
+    match on {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => NOT_TOLD,
+    }
+}
+
+fn memory(conditions: &Conditions) -> String {
+    let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
+    let limits =
+        if conditions.memory_limit_enforced { "enforced by the system" } else { "watched from outside" };
+    format!(
+        "{}, {} available; limits of workers are {limits}",
+        size(conditions.memory_total_bytes),
+        size(conditions.memory_available_bytes)
+    )
+}
+
+fn gpu(page: &mut Page, facts: &Facts) {
+    let gpu = &facts.gpu;
+    let used = match (gpu.chosen_adapter(), &gpu.not_chosen) {
+        (Some(adapter), _) => format!("{}, with --device {}", adapter.facts.name, gpu.asked),
+        (None, Some(reason)) => format!("none, with --device {}: {reason}", gpu.asked),
+        (None, None) => format!("none, with --device {}", gpu.asked),
+    };
+    page.row("used", &used);
+    for adapter in &gpu.adapters {
+        adapter_rows(page, adapter);
+    }
+    match &facts.nvidia {
+        Nvidia::Absent { absent } => page.row("NVIDIA", &format!("nothing told: {absent}")),
+        Nvidia::Present { driver, devices } => {
+            page.row("NVIDIA", &format!("driver {driver}, {}", units::counted(devices.len(), "GPU")));
+            for device in devices {
+                page.row("", &nvidia_device(device));
+            }
+        }
+    }
+}
+
+fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
+    let facts = &adapter.facts;
+    let size = |bytes: u64| units::bytes(bytes as f64);
+    page.row("adapter", &facts.name);
+    page.row("  kind", &format!("{}, by way of {}", facts.kind.as_str(), facts.backend));
+    page.row("  driver", if facts.driver.is_empty() { "not named" } else { &facts.driver });
+    let timestamps = match (&adapter.timestamps, &adapter.fault) {
+        (_, Some(fault)) => format!("not known: the driver {fault}"),
+        (Timestamps::Work { period_ns }, None) => {
+            format!("work, a tick is {}", units::duration(f64::from(*period_ns)))
+        }
+        (Timestamps::Absent { reason }, None) => format!("absent: {reason}"),
+    };
+    page.row("  timestamps", &timestamps);
+    page.row(
+        "  buffers",
+        &format!(
+            "up to {}, {} of it bound at a time",
+            size(facts.max_buffer_bytes),
+            size(facts.max_binding_bytes)
+        ),
+    );
+    page.row(
+        "  workgroups",
+        &format!(
+            "up to {} in a dimension, {} invocations and {} shared in each",
+            units::count(f64::from(facts.max_workgroups)),
+            units::count(f64::from(facts.max_invocations)),
+            size(u64::from(facts.workgroup_bytes))
+        ),
+    );
+    let features = if facts.features.is_empty() { "none".into() } else { facts.features.join(", ") };
+    page.row("  features", &features);
+}
+
+fn nvidia_device(device: &NvidiaDevice) -> String {
+    let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
+    let processes = match &device.processes {
+        None => "processes not told".into(),
+        Some(all) if all.is_empty() => "no process".into(),
+        Some(all) => format!("{} process{}", all.len(), if all.len() == 1 { "" } else { "es" }),
+    };
+    let (used, total) = (size(device.memory_used_bytes), size(device.memory_total_bytes));
+    format!("{}: {used} of {total} memory in use, {processes}", device.name)
+}
+
+fn insight(page: &mut Page, facts: &Facts) {
+    let Insight { telemetry, no_telemetry, no_profiles, ceilings } = &facts.insight;
+    let mut sources: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for series in telemetry {
+        sources.entry(&series.source).or_default().push(&series.name);
+    }
+    let mut label = "telemetry";
+    for (source, names) in sources {
+        page.row(label, &format!("{} (by {source})", names.join(", ")));
+        label = "";
+    }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, reason) in no_telemetry {
+        reasons.entry(reason).or_default().push(name);
+    }
+    for (reason, names) in reasons {
+        page.row(label, &format!("no {}: {reason}", names.join(", ")));
+        label = "";
+    }
+    page.row(
+        "flame graphs",
+        &no_profiles.as_ref().map_or("can be made".into(), |why| format!("none: {why}")),
+    );
+    let measured =
+        |at: &String| format!("measured {}; a run measures them again after a week", units::minute(at));
+    page.row(
+        "ceilings",
+        &ceilings.as_ref().map_or("not measured yet; the next run does it".into(), measured),
+    );
+}
+
+fn records(page: &mut Page, facts: &Facts) {
+    let place = &facts.records;
+    let written = match &place.fault {
+        None => format!("{}/ can be written", place.folder),
+        Some(fault) => format!("{}/ cannot be written: {fault}", place.folder),
+    };
+    page.row("place", &written);
+    let commit = match &facts.source {
+        SourceState::Absent { absent } => format!("none: {absent}"),
+        SourceState::Git { commit, dirty, .. } => {
+            let short: String = commit.chars().take(12).collect();
+            if *dirty { format!("{short}, with changes that are not committed") } else { short }
+        }
+    };
+    page.row("commit", &commit);
+}

@@ -1,0 +1,138 @@
+//! Progress on stderr: a bar on a terminal, lines elsewhere. A consumer of events.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use perfharness_contract::OutcomeKind;
+use perfharness_platform::clock;
+
+use crate::terminal::{is_watched, say};
+use perfharness_engine::measure::Event;
+use perfharness_engine::plan::Plan;
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+
+/// Shows how far a run is.
+pub(crate) struct Progress {
+    style: Style,
+    plan: Plan,
+    started: Instant,
+    launches: Vec<u64>,
+    /// What workers told of each case. Several variants tell the same, as a rule.
+    told: BTreeSet<(usize, String)>,
+}
+
+enum Style {
+    Bar(ProgressBar),
+    Lines,
+    Quiet,
+}
+
+impl Progress {
+    /// Progress of a run; silent where the user wants quiet.
+    pub(crate) fn new(plan: &Plan, quiet: bool) -> Self {
+        let style = if quiet {
+            Style::Quiet
+        } else if is_watched() {
+            let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}") {
+                bar.set_style(style);
+            }
+            Style::Bar(bar)
+        } else {
+            Style::Lines
+        };
+        let launches = vec![0; plan.cases.len()];
+        Self { style, plan: plan.clone(), started: clock::now(), launches, told: BTreeSet::new() }
+    }
+
+    /// Takes up an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            Event::CaseStarted { case, .. } => {
+                let case = &self.plan.cases[*case];
+                let sides: Vec<&str> = case
+                    .sides
+                    .iter()
+                    .filter(|s| s.skip.is_none())
+                    .map(|s| s.benchmark.variant.as_str())
+                    .collect();
+                self.line(&format!("{}: {}", case.label(), sides.join(", ")));
+            }
+            Event::LaunchStarted { case, .. } => self.show(*case),
+            Event::LaunchFinished { case, .. } => {
+                self.launches[*case] += 1;
+                self.show(*case);
+            }
+            Event::OutcomeSet { case, side, outcome } => {
+                if !matches!(outcome.kind, OutcomeKind::Ok) {
+                    let benchmark = &self.plan.cases[*case].sides[*side].benchmark;
+                    let reason = outcome.reason.as_deref().unwrap_or("");
+                    self.line(&format!("{benchmark}: {} ({reason})", outcome.kind.as_str()));
+                }
+            }
+            Event::CaseFinished { case, .. } => {
+                let label = self.plan.cases[*case].label();
+                self.line(&format!("{label}: {} launches", self.launches[*case]));
+                self.show(*case);
+            }
+            // It comes with what a worker has prepared: before anything of that is timed.
+            Event::Noted { case, note, .. } => {
+                if self.told.insert((*case, note.clone())) {
+                    self.line(&format!("{}: {note}", self.plan.cases[*case].label()));
+                }
+            }
+            Event::WorkerOpened { .. }
+            | Event::WarmedUp { .. }
+            | Event::Tuned { .. }
+            | Event::Sampled(_)
+            | Event::BlockFinished { .. }
+            | Event::Checked { .. }
+            | Event::WorkerFinished { .. }
+            | Event::Watched(_) => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        if let Style::Bar(bar) = &self.style {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&self, case: usize) {
+        let Style::Bar(bar) = &self.style else { return };
+        let share = self.share(case);
+        bar.set_position((share * 1000.0) as u64);
+        let spent = self.started.elapsed();
+        let left = if share > 0.02 {
+            let left = Duration::from_secs_f64(spent.as_secs_f64() * (1.0 - share) / share);
+            format!("  about {} left", units::duration(left.as_nanos() as f64))
+        } else {
+            String::new()
+        };
+        bar.set_message(format!(
+            "{} launch {}{left}",
+            plain(&self.plan.cases[case].label()),
+            self.launches[case] + 1
+        ));
+    }
+
+    /// Share of the run that is done: by launches within a case, and by time where the budget is nearer to its end.
+    fn share(&self, case: usize) -> f64 {
+        let all = self.plan.cases.len().max(1) as f64;
+        let launches = self.plan.design.looks().max_launches().max(1) as f64;
+        let by_launches = (case as f64 + (self.launches[case] as f64 / launches).min(1.0)) / all;
+        let by_time = self.started.elapsed().as_secs_f64() / self.plan.budget.as_secs_f64().max(1e-9);
+        by_launches.max(by_time).min(1.0)
+    }
+
+    fn line(&self, text: &str) {
+        match &self.style {
+            Style::Bar(bar) => bar.suspend(|| say(text)),
+            Style::Lines => say(text),
+            Style::Quiet => {}
+        }
+    }
+}

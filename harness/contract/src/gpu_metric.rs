@@ -1,0 +1,100 @@
+//! Ids and definitions of the metrics that a GPU's meter reads. They stand here so that a judge of records needs no device.
+
+use crate::{Direction, MetricDef, MetricKind, Scope};
+
+/// Device time with at least one pass, copy or clear under way.
+pub const GPU_BUSY: &str = "gpu-busy";
+/// The share of the sample's wall-clock time that is [`GPU_BUSY`].
+pub const GPU_BUSY_SHARE: &str = "gpu-busy-share";
+/// Device time with at least one copy under way; those of `write_buffer` excepted.
+pub const COPY_TIME: &str = "copy-time";
+/// Time that the host waited for the device, the closing fence included.
+pub const HOST_WAIT: &str = "host-wait";
+/// Bytes copied from staging buffers to the device.
+pub const UPLOAD_BYTES: &str = "upload-bytes";
+/// Copies from staging buffers to the device.
+pub const UPLOAD_COPIES: &str = "upload-copies";
+/// Bytes copied to readback buffers.
+pub const DOWNLOAD_BYTES: &str = "download-bytes";
+/// Copies to readback buffers.
+pub const DOWNLOAD_COPIES: &str = "download-copies";
+/// Bytes copied on the device.
+pub const DEVICE_COPY_BYTES: &str = "device-copy-bytes";
+/// Copies on the device.
+pub const DEVICE_COPIES: &str = "device-copies";
+/// Bytes given to `write_buffer`.
+pub const WRITE_BUFFER_BYTES: &str = "write-buffer-bytes";
+/// Calls of `write_buffer`.
+pub const WRITE_BUFFER_CALLS: &str = "write-buffer-calls";
+/// Waits of the host that the hot path asks for, the closing fence excepted.
+pub const SYNCS: &str = "syncs";
+/// Submits to the queue.
+pub const SUBMITS: &str = "submits";
+/// Dispatches.
+pub const DISPATCHES: &str = "dispatches";
+/// Buffers made.
+pub const BUFFER_CREATES: &str = "buffer-creates";
+/// Most bytes of buffers that lived at one time, from their creation to their drop.
+pub const DEVICE_PEAK: &str = "device-peak";
+/// Bytes of buffers that live at the end of the sample.
+pub const DEVICE_LIVE: &str = "device-live";
+/// Growth of the bytes of live buffers in an iteration, once what iterations keep is in place.
+pub const DEVICE_GROWTH: &str = "device-growth";
+/// Bytes that wgpu's allocator holds of the driver at the end of the sample.
+pub const DEVICE_RESERVED: &str = "device-reserved";
+/// The share of them that nothing is allocated in.
+pub const FRAGMENTATION: &str = "fragmentation";
+
+/// Every metric that a device's meter gives readings of. A workload that opens a device declares them.
+pub fn gpu_metrics() -> Vec<MetricDef> {
+    let share = |id, title, direction| MetricDef {
+        unit: "share".into(),
+        kind: MetricKind::Derived,
+        direction,
+        scope: Scope::Sample,
+        ..MetricDef::time(id, title)
+    };
+    vec![
+        MetricDef::time(GPU_BUSY, "GPU busy"),
+        // A faster kernel lowers it and so does a slower host: neither way is better by itself.
+        share(GPU_BUSY_SHARE, "GPU busy share", Direction::Neutral),
+        MetricDef::time(COPY_TIME, "copy time"),
+        MetricDef::time(HOST_WAIT, "host wait"),
+        MetricDef::bytes(UPLOAD_BYTES, "bytes host to device"),
+        MetricDef::count(UPLOAD_COPIES, "copies host to device"),
+        MetricDef::bytes(DOWNLOAD_BYTES, "bytes device to host"),
+        MetricDef::count(DOWNLOAD_COPIES, "copies device to host"),
+        MetricDef::bytes(DEVICE_COPY_BYTES, "bytes device to device"),
+        MetricDef::count(DEVICE_COPIES, "copies device to device"),
+        MetricDef::bytes(WRITE_BUFFER_BYTES, "bytes of write_buffer"),
+        MetricDef::count(WRITE_BUFFER_CALLS, "calls of write_buffer"),
+        MetricDef::count(SYNCS, "syncs"),
+        MetricDef::count(SUBMITS, "submits"),
+        MetricDef::count(DISPATCHES, "dispatches"),
+        MetricDef::count(BUFFER_CREATES, "buffer creates"),
+        MetricDef::peak_bytes(DEVICE_PEAK, "device memory peak"),
+        // The peak is what has to fit; what is left of it after a sample is no better for being less.
+        MetricDef {
+            direction: Direction::Neutral,
+            ..MetricDef::peak_bytes(DEVICE_LIVE, "device memory in use")
+        },
+        MetricDef::bytes(DEVICE_GROWTH, "device memory growth"),
+        MetricDef::peak_bytes(DEVICE_RESERVED, "device memory reserved"),
+        share(FRAGMENTATION, "device memory fragmentation", Direction::Lower),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Portability;
+
+    #[test]
+    fn counts_and_bytes_are_exact_and_portable_and_the_rest_belongs_to_a_machine() {
+        for metric in gpu_metrics() {
+            let exact = metric.kind == MetricKind::Exact;
+            assert_eq!(exact, metric.portability == Portability::Portable, "{}", metric.id);
+            assert!(!exact || metric.scope == Scope::Iteration, "{}", metric.id);
+        }
+    }
+}

@@ -1,0 +1,721 @@
+//! One launch of a case: processes, placements, blocks, rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use perfharness_contract::protocol::{
+    CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
+};
+use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_verdict::Allocation;
+use serde::de::IgnoredAny;
+
+use super::SampleLength;
+use super::contamination::{self, Surroundings};
+use super::correctness;
+use super::engine::Recorder;
+use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
+use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
+use super::order::{METERED_ROUND, Place, block_order, part_order};
+use super::plausible::{Account, impossible};
+use super::state::CaseState;
+use super::warm_up::{self, Patience, WarmUp};
+use crate::plan::{CasePlan, Plan};
+use perfharness_record::Origin;
+use perfharness_record::Outcome;
+
+/// The user asked the harness to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// A batch of the warm-up lasts about this long.
+pub(super) const BATCH_NS: f64 = 1_000_000.0;
+/// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
+const METERED_ITERATIONS: u64 = 2;
+/// Metered samples are taken in this many launches at least; an exact metric that differs between two is demoted.
+const METERED_LAUNCHES: usize = 2;
+/// Iterations longer than this are metered in so many launches only.
+const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
+/// A sample may take this much longer than expected before it counts as hanging.
+pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
+/// Iterations longer than this are not warmed up again for the buffers of a later placement.
+const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
+/// Older placements are held, so that new ones cannot get their pages, until the workers hold this share of memory.
+const HOLD_SHARE: f64 = 0.4;
+/// Notes of a side that are kept: a worker must not fill the record.
+const MOST_NOTES: usize = 20;
+/// Memory that readings and findings of one worker may come to, for the same reason.
+const MOST_KEPT_BYTES: usize = 1 << 20;
+/// Memory of a reading beside its name.
+const READING_BYTES: usize = 100;
+
+/// One side that is alive.
+struct Live {
+    side: usize,
+    session: Box<dyn Session>,
+    modes: Vec<Mode>,
+    clock_step_ns: Option<u64>,
+    /// Time in ns that the machine had been suspended when it was opened: some clocks go on meanwhile.
+    suspended_ns: Option<u64>,
+    /// Its timed samples against the harness's clock.
+    account: Account,
+    /// Bytes that its answers have put into the state so far.
+    kept_bytes: usize,
+    /// Placements that are held, the current one last.
+    handles: Vec<u64>,
+    /// Expected time of an iteration; 0 before anything was run.
+    iteration_ns: f64,
+    length: Option<SampleLength>,
+    /// What the latest sample left, warm-up included.
+    last: Option<Left>,
+}
+
+/// What a sample left: the output of its last iteration.
+#[derive(Clone, Copy)]
+struct Left {
+    handle: u64,
+    round: u64,
+    index: u64,
+}
+
+impl Live {
+    fn handle(&self) -> u64 {
+        self.handles.last().copied().unwrap_or(0)
+    }
+}
+
+/// What a side answered, to be held against the answer of its reference.
+pub(super) struct Told<T> {
+    part: u32,
+    side: usize,
+    round: u64,
+    reply: T,
+}
+
+impl<T> Told<T> {
+    /// The answers of a side and its reference in a round: those of the same part, else, where the sides take turns,
+    /// of another one.
+    fn pair(told: &[Self], side: usize, reference: usize, round: u64) -> Option<(&T, &T)> {
+        let of = |side| move |t: &&Self| t.side == side && t.round == round;
+        let ours = told.iter().rfind(of(side))?;
+        let theirs = told.iter().filter(of(reference));
+        let theirs = theirs.clone().find(|t| t.part == ours.part).or(theirs.last())?;
+        Some((&theirs.reply, &ours.reply))
+    }
+}
+
+/// Everything that a launch needs.
+pub(super) struct LaunchRunner<'a, 'e> {
+    pub(super) plan: &'a Plan,
+    pub(super) case_plan: &'a CasePlan,
+    pub(super) metrics: &'a [MetricDef],
+    pub(super) case: usize,
+    pub(super) launch: u32,
+    pub(super) executor: &'a mut dyn Executor,
+    pub(super) recorder: &'a mut Recorder<'e>,
+    pub(super) allocation: Allocation,
+    /// Time on the executor's clock after which no further block is begun.
+    pub(super) deadline_ns: u64,
+    pub(super) timing: LaunchTiming,
+    /// Checks before timing, of all parts so far.
+    pub(super) checked: Vec<Told<CheckReply>>,
+    /// Metered samples, of all parts so far.
+    pub(super) metered: Vec<Told<SampleReply>>,
+}
+
+impl LaunchRunner<'_, '_> {
+    /// Runs all parts of the launch.
+    pub(super) fn run(mut self, parts: &[Vec<usize>]) -> Result<(), Interrupted> {
+        let start = self.executor.now_ns();
+        self.emit(&Event::LaunchStarted {
+            case: self.case,
+            launch: self.launch,
+            placements: self.allocation.placements as u32,
+            blocks: self.allocation.blocks as u32,
+            load_average: self.executor.load_average(),
+            anchor_ns: self.executor.anchor_ns(),
+            unix_ms: perfharness_platform::clock::unix_ms(),
+        });
+        for part in part_order(self.plan.seed, &self.case_plan.label(), self.launch, parts.len()) {
+            self.part(part as u32, &parts[part])?;
+        }
+        self.hear();
+        self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
+        self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
+        Ok(())
+    }
+
+    fn emit(&mut self, event: &Event) {
+        self.recorder.emit(event);
+    }
+
+    /// Passes on what was heard of whoever watches the machine.
+    fn hear(&mut self) {
+        for news in self.executor.news() {
+            self.emit(&Event::Watched(news));
+        }
+    }
+
+    fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
+        let stream = self.case_plan.label();
+        let first_round = Place { launch: self.launch, placement: 0 }.check_round(0);
+        let order = block_order(self.plan.seed, &format!("launch/{stream}"), first_round, sides);
+        let mut lives = Vec::new();
+        // What failed in an earlier part of this launch is not started again.
+        for side in order.into_iter().filter(|side| self.is_undecided(*side)).collect::<Vec<_>>() {
+            if let Some(live) = self.open(side)? {
+                lives.push(Some(live));
+            }
+        }
+        let mut latest = 0;
+        for placement in 0..self.allocation.placements as u32 {
+            if lives.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+                break;
+            }
+            self.placement(part, placement, &mut lives)?;
+            latest = placement;
+        }
+        self.after_checks(&mut lives)?;
+        self.meter(part, latest, &mut lives)?;
+        for live in lives.into_iter().flatten() {
+            let usage = live.session.usage();
+            self.take_notes(live.side, live.account.note().map(str::to_owned).into_iter().collect());
+            self.emit(&Event::WorkerFinished {
+                case: self.case,
+                side: live.side,
+                launch: self.launch,
+                peak_rss_bytes: usage.peak_rss_bytes,
+                cpu_ns: usage.cpu_ns,
+            });
+            live.session.finish();
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> &CaseState {
+        &self.recorder.state.cases[self.case]
+    }
+
+    /// Every placement says the same again, as a rule.
+    fn take_notes(&mut self, side: usize, notes: Vec<String>) {
+        for note in notes {
+            let known = &self.state().sides[side].notes;
+            if known.len() < MOST_NOTES && !known.contains(&note) {
+                self.emit(&Event::Noted { case: self.case, side, note });
+            }
+        }
+    }
+
+    fn is_undecided(&self, side: usize) -> bool {
+        self.state().sides[side].outcome.is_none()
+    }
+
+    fn out_of_time(&self) -> bool {
+        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
+    }
+
+    /// Starts a worker; a failure decides the benchmark.
+    fn open(&mut self, side: usize) -> Result<Option<Live>, Interrupted> {
+        let options = LaunchOptions {
+            seed: self.plan.seed,
+            device: self.plan.device.clone(),
+            settings: self.plan.settings.clone(),
+            memory_limit_bytes: self.plan.memory_limit_bytes,
+            deadline: self.plan.timeout,
+        };
+        if self.executor.interrupted() {
+            return Err(Interrupted);
+        }
+        let opened = self.executor.launch(self.case_plan.sides[side].worker, &options);
+        let Some(Opened { session, hello }) = self.settle(side, opened)? else { return Ok(None) };
+        let state = &self.state().sides[side];
+        let live = Live {
+            side,
+            session,
+            modes: hello.modes.clone(),
+            clock_step_ns: hello.clock_resolution_ns,
+            suspended_ns: self.executor.machine().suspended_ns,
+            account: Account::default(),
+            kept_bytes: 0,
+            handles: Vec::new(),
+            iteration_ns: state.iteration_ns().unwrap_or(0.0),
+            length: state.length,
+            last: None,
+        };
+        let pid = live.session.pid();
+        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello, pid });
+        Ok(Some(live))
+    }
+
+    /// Turns the end of a worker into the outcome of its benchmark.
+    fn settle<T>(&mut self, side: usize, result: Result<T, CallError>) -> Result<Option<T>, Interrupted> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(CallError::Interrupted) => Err(Interrupted),
+            Err(CallError::Ended(outcome)) => {
+                self.emit(&Event::OutcomeSet { case: self.case, side, outcome });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Asks one worker; a failure decides its benchmark and ends it.
+    fn ask<T>(
+        &mut self,
+        slot: &mut Option<Live>,
+        deadline: Duration,
+        request: impl FnOnce(&Live) -> Request,
+    ) -> Result<Option<T>, Interrupted>
+    where
+        T: serde::de::DeserializeOwned,
+    {
+        let Some(live) = slot else { return Ok(None) };
+        // A session sees the user's wish only while it waits for an answer, and many answers come at once.
+        if self.executor.interrupted() {
+            return Err(Interrupted);
+        }
+        let request = request(live);
+        let (side, result) = (live.side, call::<T>(live.session.as_mut(), &request, deadline));
+        let answer = self.settle(side, result)?;
+        if answer.is_none() {
+            *slot = None;
+        }
+        Ok(answer)
+    }
+
+    /// A wrong result ends a worker, too.
+    fn reject(&mut self, slot: &mut Option<Live>, outcome: Outcome) {
+        if let Some(live) = slot.take() {
+            self.emit(&Event::OutcomeSet { case: self.case, side: live.side, outcome });
+            live.session.finish();
+        }
+    }
+
+    fn reject_side(&mut self, lives: &mut [Option<Live>], side: usize, outcome: Outcome) {
+        match lives.iter_mut().find(|slot| slot.as_ref().is_some_and(|live| live.side == side)) {
+            Some(slot) => self.reject(slot, outcome),
+            // Its part of the launch is over.
+            None => self.emit(&Event::OutcomeSet { case: self.case, side, outcome }),
+        }
+    }
+
+    /// Candidates and their references. A candidate that is a reference, too, comes before those that are compared with
+    /// it, so that they are not blamed for what it did.
+    fn pairs(&self) -> Vec<(usize, usize)> {
+        let sides = &self.case_plan.sides;
+        let depth = |side: usize| {
+            let chain = std::iter::successors(Some(side), |side| sides[*side].reference);
+            chain.take(sides.len()).count()
+        };
+        let mut pairs: Vec<(usize, usize)> = self.case_plan.comparisons().collect();
+        pairs.sort_by_key(|(side, _)| depth(*side));
+        pairs
+    }
+
+    fn placement(
+        &mut self,
+        part: u32,
+        placement: u32,
+        lives: &mut [Option<Live>],
+    ) -> Result<(), Interrupted> {
+        let place = Place { launch: self.launch, placement };
+        let start = self.executor.now_ns();
+        self.make_room(lives)?;
+        for slot in lives.iter_mut() {
+            let timeout = self.plan.timeout;
+            let benchmark = slot.as_ref().map(|l| self.case_plan.sides[l.side].benchmark.clone());
+            let Some(benchmark) = benchmark else { continue };
+            let prepared: Option<Prepared> =
+                self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
+            if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
+                live.handles.push(prepared.handle);
+                let side = live.side;
+                self.take_notes(side, prepared.notes);
+            }
+        }
+        if placement == 0 {
+            self.before_checks(part, place, lives)?;
+        }
+        for slot in lives.iter_mut() {
+            self.warm_up(place, slot)?;
+        }
+        let blocks_start = self.executor.now_ns();
+        for block in 0..self.allocation.blocks as u32 {
+            if lives.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+                break;
+            }
+            self.block(part, place, block, lives)?;
+        }
+        let end = self.executor.now_ns();
+        self.timing.placements += 1;
+        self.timing.placements_ns += blocks_start.saturating_sub(start);
+        self.timing.blocks_ns += end.saturating_sub(blocks_start);
+        Ok(())
+    }
+
+    /// Lets go of older placements where the next one would not fit beside them.
+    fn make_room(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
+        let placements = lives.iter().flatten().map(|live| live.handles.len()).max().unwrap_or(0);
+        if placements == 0 {
+            return Ok(());
+        }
+        let held: u64 = lives.iter().flatten().filter_map(|l| l.session.usage().rss_bytes).sum();
+        let expected = held as f64 * (placements + 1) as f64 / placements as f64;
+        if expected <= self.executor.total_memory() as f64 * HOLD_SHARE {
+            return Ok(());
+        }
+        let timeout = self.plan.timeout;
+        for slot in lives.iter_mut() {
+            let Some(live) = slot.as_mut() else { continue };
+            live.last = None;
+            let handles = std::mem::take(&mut live.handles);
+            for handle in handles {
+                let _: Option<IgnoredAny> = self.ask(slot, timeout, |_| Request::Release { handle })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks every side on iterations of their own: twice in the first launch that gets this far, because a result
+    /// that was remembered is right the first time.
+    fn before_checks(
+        &mut self,
+        part: u32,
+        place: Place,
+        lives: &mut [Option<Live>],
+    ) -> Result<(), Interrupted> {
+        let was_checked_twice = |live: &Live| {
+            let mut checks = self.state().sides[live.side].checks.iter();
+            checks.any(|row| row.stage == CheckStage::Before && row.index > 0)
+        };
+        let rounds = if lives.iter().flatten().all(was_checked_twice) { 1 } else { 2 };
+        for number in 0..rounds {
+            let (round, index) = (place.check_round(number), u64::from(number));
+            for slot in lives.iter_mut() {
+                let left = slot.as_ref().map(|live| Left { handle: live.handle(), round, index });
+                let Some(left) = left else { continue };
+                let reply = self.check(slot, CheckStage::Before, left)?;
+                if let (Some(live), Some(reply)) = (slot.as_ref(), reply) {
+                    self.checked.push(Told { part, side: live.side, round, reply });
+                }
+            }
+            self.compare(lives, |runner, side, reference, name| {
+                let (theirs, ours) = Told::pair(&runner.checked, side, reference, round)?;
+                correctness::agree((name, theirs), ours, runner.metrics).err()
+            });
+        }
+        Ok(())
+    }
+
+    /// Rejects the sides that `disagrees` finds to differ from their reference, whose name it is given.
+    fn compare(
+        &mut self,
+        lives: &mut [Option<Live>],
+        disagrees: impl Fn(&Self, usize, usize, &str) -> Option<Outcome>,
+    ) {
+        for (side, reference) in self.pairs() {
+            if self.is_undecided(side) && self.is_undecided(reference) {
+                let name = self.case_plan.sides[reference].benchmark.variant.as_str();
+                if let Some(outcome) = disagrees(self, side, reference, name) {
+                    self.reject_side(lives, side, outcome);
+                }
+            }
+        }
+    }
+
+    /// Checks what the last sample of each side left.
+    fn after_checks(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
+        for slot in lives.iter_mut() {
+            if let Some(left) = slot.as_ref().and_then(|live| live.last) {
+                self.check(slot, CheckStage::After, left)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        slot: &mut Option<Live>,
+        stage: CheckStage,
+        left: Left,
+    ) -> Result<Option<CheckReply>, Interrupted> {
+        let Left { handle, round, index } = left;
+        let fresh = stage == CheckStage::Before;
+        let deadline = self.deadline(slot.as_ref(), 1);
+        let reply: Option<CheckReply> =
+            self.ask(slot, deadline, |_| Request::Check { handle, round, index, fresh })?;
+        let Some(reply) = reply else { return Ok(None) };
+        let found = &reply.check;
+        let digests = [&found.input, &found.output].map(|digest| digest.as_ref().map_or(0, |d| d.0.len()));
+        let text_bytes = digests.iter().sum::<usize>() + found.message.as_ref().map_or(0, String::len);
+        if !self.has_room(slot, &reply.readings, text_bytes) {
+            return Ok(None);
+        }
+        let Some(live) = slot.as_ref() else { return Ok(None) };
+        let event = Event::Checked {
+            case: self.case,
+            side: live.side,
+            launch: self.launch,
+            stage,
+            round,
+            index,
+            reply: reply.clone(),
+        };
+        self.emit(&event);
+        if let Err(outcome) = correctness::judge(stage, &reply) {
+            self.reject(slot, outcome);
+            return Ok(None);
+        }
+        Ok(Some(reply))
+    }
+
+    fn deadline(&self, live: Option<&Live>, iterations: u64) -> Duration {
+        let expected = live.map_or(0.0, |live| live.iteration_ns) * iterations as f64;
+        self.plan.timeout + Duration::from_nanos((expected * SLOWDOWN_ALLOWED) as u64)
+    }
+
+    /// Runs batches until they stop getting faster; the first warm-up of a side also decides how long its samples are.
+    fn warm_up(&mut self, place: Place, slot: &mut Option<Live>) -> Result<(), Interrupted> {
+        let Patience { confirming, limit_ns } =
+            if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let mut batches: Vec<f64> = Vec::new();
+        let mut spent = 0;
+        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
+            let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
+            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it. One is
+            // run all the same where the buffers are untouched, unless it takes seconds, of which the first touch is
+            // a negligible part; in a first placement the check before timing has touched them.
+            let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
+            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
+                break;
+            }
+            let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };
+            let round = place.warm_up_round(batches.len());
+            let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
+            let (Some(live), Some((reply, ..))) = (slot.as_mut(), reply) else { return Ok(()) };
+            let time = reply.wall_ns as f64 / iterations as f64;
+            live.iteration_ns = if live.iteration_ns > 0.0 { live.iteration_ns.min(time) } else { time };
+            batches.push(time);
+            spent += reply.wall_ns;
+        }
+        let Some(live) = slot.as_mut() else { return Ok(()) };
+        let (case, side, launch) = (self.case, live.side, self.launch);
+        let untuned = live.length.is_none();
+        let length = *live.length.get_or_insert_with(|| {
+            SampleLength::choose(live.iteration_ns, self.plan.design.sample_ns, live.clock_step_ns)
+        });
+        if !batches.is_empty() {
+            let steady = warm_up::is_steady(&batches, confirming);
+            let warm_up = WarmUp::of(&batches, steady);
+            self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
+        }
+        if untuned {
+            let SampleLength { iterations, lead_in } = length;
+            self.emit(&Event::Tuned { case, side, iterations, lead_in });
+        }
+        Ok(())
+    }
+
+    /// Two rounds: a random order, then its reverse.
+    fn block(
+        &mut self,
+        part: u32,
+        place: Place,
+        block: u32,
+        lives: &mut [Option<Live>],
+    ) -> Result<(), Interrupted> {
+        let slots: Vec<usize> = (0..lives.len()).filter(|slot| lives[*slot].is_some()).collect();
+        let order = block_order(self.plan.seed, &self.case_plan.label(), place.round(block, 0), &slots);
+        let mut flags = Vec::new();
+        for half in 0..2 {
+            let round = place.round(block, half);
+            let turn: Vec<usize> =
+                if half == 0 { order.clone() } else { order.iter().rev().copied().collect() };
+            for (position, slot) in turn.into_iter().enumerate() {
+                let Some(length) = lives[slot].as_ref().and_then(|live| live.length) else { continue };
+                let before = Surroundings::of(&*self.executor);
+                let worked = self.planted(lives[slot].as_ref(), length);
+                let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
+                let after = Surroundings::of(&*self.executor);
+                let Some((reply, start_ns, elapsed_ns)) = sampled else {
+                    // The block stays incomplete; the other sides go on with the next one.
+                    return Ok(());
+                };
+                let sample_flags = contamination::flags(&reply, &before, &after);
+                flags.extend(sample_flags.iter().copied());
+                let Some(live) = lives[slot].as_mut() else { return Ok(()) };
+                live.account.see(&reply, elapsed_ns);
+                let side = live.side;
+                self.emit(&Event::Sampled(SampleEvent {
+                    case: self.case,
+                    side,
+                    launch: self.launch,
+                    part,
+                    placement: place.placement,
+                    block,
+                    round,
+                    position: position as u32,
+                    mode: Mode::Timed,
+                    iterations: length.iterations,
+                    start_ns,
+                    wall_ns: reply.wall_ns,
+                    cpu_ns: reply.cpu_ns,
+                    readings: reply.readings,
+                    flags: sample_flags,
+                }));
+            }
+        }
+        self.hear();
+        self.timing.blocks += 1;
+        let dropped = contamination::drop_cause(&flags);
+        let (case, launch, placement) = (self.case, self.launch, place.placement);
+        self.emit(&Event::BlockFinished { case, launch, placement, block, dropped });
+        Ok(())
+    }
+
+    /// What a side does for a sample: what it is charged for, unless a slowdown is planted in it.
+    fn planted(&self, live: Option<&Live>, length: SampleLength) -> SampleLength {
+        let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
+        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+    }
+
+    /// Launches before this one that a side was metered in.
+    fn metered_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    }
+
+    /// One metered sample of each side, on its latest placement.
+    fn meter(&mut self, part: u32, placement: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
+        for slot in lives.iter_mut() {
+            let wanted = slot.as_ref().is_some_and(|live| {
+                let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
+                let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
+                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
+            });
+            if !wanted {
+                continue;
+            }
+            let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
+            let sampled = self.sample(slot, Mode::Metered, METERED_ROUND, length)?;
+            let (Some(live), Some((reply, start_ns, _))) = (slot.as_ref(), sampled) else { continue };
+            let side = live.side;
+            self.emit(&Event::Sampled(SampleEvent {
+                case: self.case,
+                side,
+                launch: self.launch,
+                part,
+                placement,
+                block: 0,
+                round: METERED_ROUND,
+                position: 0,
+                mode: Mode::Metered,
+                iterations: METERED_ITERATIONS,
+                start_ns,
+                wall_ns: reply.wall_ns,
+                cpu_ns: reply.cpu_ns,
+                readings: reply.readings.clone(),
+                flags: Vec::new(),
+            }));
+            self.metered.push(Told { part, side, round: METERED_ROUND, reply });
+        }
+        self.compare(lives, |runner, side, reference, name| {
+            let (theirs, ours) = Told::pair(&runner.metered, side, reference, METERED_ROUND)?;
+            let theirs = (name, &theirs.readings);
+            correctness::same_work(theirs, &ours.readings, METERED_ITERATIONS, runner.metrics).err()
+        });
+        Ok(())
+    }
+
+    /// One sample, with its start on the harness's clock, and the time from the request to the answer by it.
+    fn sample(
+        &mut self,
+        slot: &mut Option<Live>,
+        mode: Mode,
+        round: u64,
+        length: SampleLength,
+    ) -> Result<Option<(SampleReply, Option<u64>, u64)>, Interrupted> {
+        let SampleLength { iterations, lead_in } = length;
+        let deadline = self.deadline(slot.as_ref(), iterations + lead_in);
+        let sent_ns = self.executor.now_ns();
+        let reply: Option<SampleReply> = self.ask(slot, deadline, |live| {
+            Request::Sample(SampleRequest {
+                handle: live.handle(),
+                mode,
+                round,
+                offset: 0,
+                lead_in,
+                iterations,
+            })
+        })?;
+        let Some(reply) = reply else { return Ok(None) };
+        if let Some(live) = slot.as_mut() {
+            live.last =
+                Some(Left { handle: live.handle(), round, index: (lead_in + iterations).saturating_sub(1) });
+        }
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
+        if let Some(reason) = self.refuted(slot.as_ref(), &reply, iterations, elapsed_ns) {
+            self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
+            return Ok(None);
+        }
+        if !self.has_room(slot, &reply.readings, 0) {
+            return Ok(None);
+        }
+        let offset = slot.as_ref().and_then(|live| live.session.clock_offset_ns());
+        let start = reply.start_ns.zip(offset).map(|(start, offset)| start.saturating_add_signed(offset));
+        Ok(Some((reply, start, elapsed_ns)))
+    }
+
+    /// Why a sample cannot have been as it is told.
+    fn refuted(
+        &self,
+        live: Option<&Live>,
+        reply: &SampleReply,
+        iterations: u64,
+        elapsed_ns: u64,
+    ) -> Option<String> {
+        let live = live?;
+        let fault = |elapsed_ns| impossible(reply, iterations, elapsed_ns, live.clock_step_ns);
+        fault(elapsed_ns)?;
+        // The worker's clock may have gone on while the machine was suspended, and ours not.
+        let now = self.executor.machine().suspended_ns;
+        let suspended = now.zip(live.suspended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
+        fault(elapsed_ns.saturating_add(suspended))
+    }
+
+    /// Whether there is room for what is kept of an answer; a worker that has used it up is ended.
+    fn has_room(&mut self, slot: &mut Option<Live>, readings: &Readings, text_bytes: usize) -> bool {
+        let Some(live) = slot.as_mut() else { return false };
+        let bytes = |(name, reading): (&String, &Reading)| {
+            READING_BYTES + name.len() + reading.absence().map_or(0, str::len)
+        };
+        live.kept_bytes += readings.iter().map(bytes).sum::<usize>() + text_bytes;
+        if live.kept_bytes <= MOST_KEPT_BYTES {
+            return true;
+        }
+        let most = MOST_KEPT_BYTES >> 10;
+        let reason = format!("its readings and findings of one launch take more than {most} KiB");
+        self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
+        false
+    }
+}
+
+/// What an answer says of metrics.
+type Readings = BTreeMap<String, Reading>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_the_same_part_are_held_against_each_other_first() {
+        let told = |part, side, reply: &'static str| Told { part, side, round: 7, reply };
+        // The reference (0) shares a part with each candidate; the third candidate has its turn alone.
+        let all = [told(0, 0, "a"), told(0, 1, "b"), told(1, 0, "c"), told(1, 2, "d"), told(2, 3, "e")];
+        assert_eq!(Told::pair(&all, 1, 0, 7), Some((&"a", &"b")));
+        assert_eq!(Told::pair(&all, 2, 0, 7), Some((&"c", &"d")));
+        assert_eq!(Told::pair(&all, 3, 0, 7), Some((&"c", &"e")));
+        assert_eq!(Told::pair(&all, 1, 0, 8), None);
+    }
+}

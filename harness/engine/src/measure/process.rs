@@ -1,0 +1,559 @@
+//! Workers as processes: the real side of the [`Executor`] seam.
+
+use perfharness_record::WorkerCommand;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded};
+use perfharness_contract::OutcomeKind;
+use perfharness_contract::protocol::{
+    Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Request, RequestFrame, WireError,
+};
+use perfharness_platform::{
+    Exit, MachineCounters, ProcessUsage, clock, exit_of, has_ended, kill_tree, limit_memory,
+    machine_counters, process_usage, spawn_bound,
+};
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use super::anchor::Anchor;
+use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
+use super::frame::{Answer, Bounds, LONGEST_LINE, shortened, start_in};
+use super::scratch::Scratch;
+use crate::telemetry::{DeviceState, News, Watcher};
+use perfharness_record::Outcome;
+use perfharness_record::plain_text::plain;
+
+/// Lines of a worker that are kept for the report of its end.
+const KEPT_LINES: usize = 20;
+/// Characters of such a line.
+const KEPT_CHARS: usize = 500;
+/// Bytes that surely hold them.
+const KEPT_BYTES: usize = 4 * KEPT_CHARS;
+/// A frame that is not UTF-8 is repaired up to this length, as that may take three times its memory.
+const REPAIRED_BYTES: usize = 256 << 10;
+/// How often memory, deadline and interruption are looked at while a worker is busy.
+const POLL: Duration = Duration::from_millis(20);
+/// How long a worker may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// A worker without a limit of its own is ended before it takes the machine down.
+const MEMORY_SHARE: f64 = 0.9;
+
+/// Starts workers as processes.
+pub struct ProcessExecutor {
+    workers: Vec<WorkerCommand>,
+    interrupted: Arc<AtomicBool>,
+    total_memory: u64,
+    anchor: Anchor,
+    watcher: Option<Arc<Watcher>>,
+}
+
+impl ProcessExecutor {
+    /// An executor for these workers; `interrupted` is set when the user asks to stop.
+    pub fn new(workers: Vec<WorkerCommand>, interrupted: Arc<AtomicBool>) -> Self {
+        let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+        // Where the size of memory cannot be told, nothing is limited by it.
+        let total_memory = System::new_with_specifics(kind).map_or(u64::MAX, |system| system.total_memory());
+        Self { workers, interrupted, total_memory, anchor: Anchor::new(), watcher: None }
+    }
+
+    /// Lets somebody watch the machine, and the workers that are started from here on.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(Arc::new(watcher));
+    }
+}
+
+impl Executor for ProcessExecutor {
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    fn launch(&mut self, worker: usize, options: &LaunchOptions) -> Result<Opened, CallError> {
+        let mut session = ProcessSession::start(&self.workers[worker], options, self)?;
+        let request = Request::Hello(Hello {
+            protocols: vec![PROTOCOL_VERSION],
+            harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
+            seed: options.seed,
+            device: options.device.clone(),
+            scratch_dir: session.scratch.path().display().to_string(),
+            memory_limit_bytes: options.memory_limit_bytes,
+            settings: options.settings.clone(),
+            modes: Mode::ALL.to_vec(),
+        });
+        let before = clock::monotonic_ns();
+        let hello: HelloReply = call(&mut session, &request, options.deadline)?;
+        let after = clock::monotonic_ns();
+        if hello.protocol != PROTOCOL_VERSION {
+            let reason =
+                format!("it speaks protocol {}; this harness speaks {PROTOCOL_VERSION}", hello.protocol);
+            return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
+        }
+        // The answer was made somewhere between the two readings; their middle is off by half of that at most.
+        session.clock_offset_ns = hello
+            .clock_ns
+            .map(|theirs| before.midpoint(after).cast_signed().wrapping_sub(theirs.cast_signed()));
+        Ok(Opened { session: Box::new(session), hello })
+    }
+
+    fn machine(&self) -> MachineCounters {
+        machine_counters()
+    }
+
+    fn device(&self) -> DeviceState {
+        self.watcher.as_ref().map(|watcher| watcher.device()).unwrap_or_default()
+    }
+
+    fn news(&self) -> Vec<News> {
+        self.watcher.as_ref().map(|watcher| watcher.news()).unwrap_or_default()
+    }
+
+    fn anchor_ns(&self) -> Option<f64> {
+        Some(self.anchor.time_ns())
+    }
+
+    fn load_average(&self) -> Option<f64> {
+        System::load_average().ok().map(|load| load.one)
+    }
+
+    fn total_memory(&self) -> u64 {
+        self.total_memory
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// Asks a worker for its workloads, in a process of its own.
+///
+/// # Errors
+/// What becomes of the worker where it does not answer.
+pub fn describe(
+    executor: &mut ProcessExecutor,
+    worker: usize,
+    options: &LaunchOptions,
+) -> Result<(HelloReply, Description), CallError> {
+    let mut opened = executor.launch(worker, options)?;
+    let description = call(opened.session.as_mut(), &Request::Describe, options.deadline)?;
+    opened.session.finish();
+    Ok((opened.hello, description))
+}
+
+/// What the reading thread found on a worker's stdout.
+enum Line {
+    Frame(Vec<u8>),
+    TooLong,
+    End,
+}
+
+/// The last lines that a worker wrote, on stderr or between its frames.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<LastWords>>);
+
+#[derive(Default)]
+struct LastWords {
+    /// Where a line stood, and its beginning. It is made readable when somebody wants to read it: there may be millions.
+    lines: VecDeque<(&'static str, Vec<u8>)>,
+    /// A line since the last request said that an allocation failed; a long backtrace may have pushed it out since.
+    allocation_failed: bool,
+}
+
+impl Kept {
+    fn words(&self) -> std::sync::MutexGuard<'_, LastWords> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn push(&self, place: &'static str, line: &[u8]) {
+        let mut words = self.words();
+        // What Rust and CPython write when an allocation fails, before they give up.
+        let failed = || line.starts_with(b"memory allocation of ") || line.trim_ascii_end() == b"MemoryError";
+        words.allocation_failed |= place.is_empty() && failed();
+        let spare = if words.lines.len() == KEPT_LINES { words.lines.pop_front() } else { None };
+        let mut kept = spare.map(|(_, kept)| kept).unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(&line[..line.len().min(KEPT_BYTES)]);
+        words.lines.push_back((place, kept));
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let readable = |(place, line): &(&str, Vec<u8>)| {
+            let text: String = String::from_utf8_lossy(line).trim_end().chars().take(KEPT_CHARS).collect();
+            plain(&format!("{place}{text}"))
+        };
+        self.words().lines.iter().map(readable).collect()
+    }
+
+    fn allocation_failed(&self) -> bool {
+        self.words().allocation_failed
+    }
+}
+
+struct ProcessSession {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Line>,
+    stderr_done: Receiver<()>,
+    kept: Kept,
+    next_id: u64,
+    clock_offset_ns: Option<i64>,
+    memory_limit: u64,
+    limit_is_users: bool,
+    interrupted: Arc<AtomicBool>,
+    scratch: Scratch,
+    watcher: Option<Arc<Watcher>>,
+}
+
+/// Takes out of the environment what leads git to a repository wherever it is started, as in a hook.
+pub fn forget_repository(command: &mut Command) {
+    for name in ["DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "COMMON_DIR", "PREFIX", "NAMESPACE"] {
+        command.env_remove(format!("GIT_{name}"));
+    }
+}
+
+impl ProcessSession {
+    fn start(
+        worker: &WorkerCommand,
+        options: &LaunchOptions,
+        executor: &ProcessExecutor,
+    ) -> Result<Self, CallError> {
+        let crashed = |reason: String| CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason));
+        let scratch =
+            Scratch::new().map_err(|e| crashed(format!("cannot create a folder for its files: {e}")))?;
+        let Some((program, arguments)) = worker.command.split_first() else {
+            return Err(crashed("its command is empty".into()));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).envs(&worker.env);
+        if let Some(folder) = &worker.folder {
+            forget_repository(&mut command);
+            command.current_dir(folder);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            spawn_bound(command).map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;
+        if let Some(limit) = options.memory_limit_bytes {
+            // Where the OS cannot do it, watching from here has to be enough.
+            let _ = limit_memory(&child, limit);
+        }
+        let kept = Kept::default();
+        // A worker has one answer to give at a time. One that writes more has to wait, and is found out.
+        let (line_sender, lines) = bounded(1);
+        let (done_sender, stderr_done) = bounded(1);
+        if let Some(stdout) = child.stdout.take() {
+            let kept = kept.clone();
+            thread::spawn(move || read_frames(stdout, &line_sender, &kept));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let kept = kept.clone();
+            thread::spawn(move || {
+                read_words(stderr, &kept);
+                let _ = done_sender.send(());
+            });
+        }
+        if let Some(watcher) = &executor.watcher {
+            watcher.add(child.id());
+        }
+        let own_limit = (executor.total_memory as f64 * MEMORY_SHARE) as u64;
+        Ok(Self {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            stderr_done,
+            kept,
+            next_id: 1,
+            clock_offset_ns: None,
+            memory_limit: options.memory_limit_bytes.unwrap_or(own_limit),
+            limit_is_users: options.memory_limit_bytes.is_some(),
+            interrupted: Arc::clone(&executor.interrupted),
+            scratch,
+            watcher: executor.watcher.clone(),
+        })
+    }
+
+    fn send(&mut self, request: &Request, deadline: Duration) -> std::io::Result<u64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        // One that failed during an earlier request was dealt with.
+        self.kept.words().allocation_failed = false;
+        let frame = RequestFrame {
+            perfharness: PROTOCOL_VERSION,
+            id,
+            deadline_ms: Some(deadline.as_millis() as u64),
+            request: request.clone(),
+        };
+        let mut line = serde_json::to_string(&frame)?;
+        line.push('\n');
+        let Some(stdin) = &mut self.stdin else {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        };
+        stdin.write_all(line.as_bytes())?;
+        stdin.flush()?;
+        Ok(id)
+    }
+
+    /// Ends the process by force; what it wrote last goes into the outcome.
+    fn end(&mut self, kind: OutcomeKind, reason: impl Into<String>) -> CallError {
+        self.stop();
+        CallError::Ended(Outcome::new(kind, reason).with_stderr(self.kept.lines()))
+    }
+
+    fn stop(&mut self) {
+        self.stdin = None;
+        let _ = kill_tree(&mut self.child);
+        let _ = self.child.wait();
+        // Its last words may still be on their way; a grandchild that holds the pipe must not keep us.
+        let _ = self.stderr_done.recv_timeout(Duration::from_millis(200));
+    }
+
+    /// The worker closed its stdout: finds out how it ended.
+    fn died(&mut self, op: &str) -> CallError {
+        let start = clock::now();
+        let by_itself = loop {
+            match has_ended(&mut self.child) {
+                Ok(true) => break true,
+                Ok(false) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
+                Ok(false) | Err(_) => break false,
+            }
+        };
+        // What it started goes before it is waited for: until then its group is known by its id.
+        self.stop();
+        let kept = self.kept.lines();
+        let status = if by_itself { self.child.wait().ok() } else { None };
+        let Some(status) = status else {
+            let reason = format!("it closed its stdout during `{op}` without ending");
+            return CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason).with_stderr(kept));
+        };
+        let exit = exit_of(status);
+        let outcome = if self.kept.allocation_failed() {
+            Outcome::new(OutcomeKind::OutOfMemory, format!("an allocation failed during `{op}` ({exit})"))
+        } else {
+            let hint = match exit {
+                exit if exit.is_kill() => "; the system does that when memory runs out",
+                Exit::Code(0) => "; a worker ends after `finish`",
+                Exit::Code(_) | Exit::Signal { .. } | Exit::Exception { .. } => "",
+            };
+            Outcome::new(OutcomeKind::Crashed, format!("it ended during `{op}` with {exit}{hint}"))
+        };
+        CallError::Ended(outcome.with_stderr(kept))
+    }
+
+    /// The content of the answer to a request.
+    fn answer(&mut self, request: &Request, id: u64, line: Vec<u8>) -> Result<String, CallError> {
+        let (op, crashed) = (request.op(), OutcomeKind::Crashed);
+        let line = match String::from_utf8(line) {
+            Ok(line) => line,
+            Err(error) if error.as_bytes().len() <= REPAIRED_BYTES => {
+                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            }
+            Err(error) => {
+                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
+            }
+        };
+        let mut line = match Bounds::of(request).checked(line) {
+            Ok(line) => line,
+            Err(reason) => return Err(self.end(crashed, format!("its answer to `{op}` {reason}"))),
+        };
+        let frame: Answer<'_> = match serde_json::from_str(&line) {
+            Ok(frame) => frame,
+            Err(error) => {
+                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
+            }
+        };
+        if frame.perfharness != PROTOCOL_VERSION {
+            let reason = format!(
+                "its frames have version {}; this harness reads version {PROTOCOL_VERSION}",
+                frame.perfharness
+            );
+            return Err(self.end(crashed, reason));
+        }
+        if frame.id != id {
+            let reason = format!("it answered request {} while request {id} (`{op}`) was open", frame.id);
+            return Err(self.end(crashed, reason));
+        }
+        let content = frame.content_in(&line);
+        match (content, frame.error.map(|WireError { code, message }| (code, shortened(&message)))) {
+            (Some(content), None) => {
+                // In place, as an answer may be long.
+                line.truncate(content.end);
+                line.drain(..content.start);
+                Ok(line)
+            }
+            (None, Some((code, message))) => Err(match code {
+                ErrorCode::Unavailable => self.end(OutcomeKind::Skipped, message),
+                ErrorCode::OutOfMemory => self.end(OutcomeKind::OutOfMemory, message),
+                ErrorCode::UnsupportedProtocol
+                | ErrorCode::Unsupported
+                | ErrorCode::BadRequest
+                | ErrorCode::Failed => self.end(crashed, format!("`{op}` failed: {message}")),
+            }),
+            (Some(_), Some(_)) | (None, None) => {
+                Err(self.end(crashed, format!("its answer to `{op}` needs exactly one of `ok` and `error`")))
+            }
+        }
+    }
+
+    /// Looks at what the worker wrote since its last answer, when nobody had asked it for anything.
+    fn wrote_unasked(&mut self, op: &str) -> Option<CallError> {
+        match self.lines.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            Ok(Line::Frame(_)) => Some(
+                self.end(OutcomeKind::Crashed, format!("it wrote a frame before it was asked for `{op}`")),
+            ),
+            Ok(Line::TooLong) => Some(self.too_long()),
+            Ok(Line::End) | Err(TryRecvError::Disconnected) => Some(self.died(op)),
+        }
+    }
+
+    fn too_long(&mut self) -> CallError {
+        self.end(OutcomeKind::Crashed, format!("it wrote a line of over {} MiB", LONGEST_LINE >> 20))
+    }
+
+    fn over_limit(&self) -> Option<u64> {
+        process_usage(&self.child).rss_bytes.filter(|rss| *rss > self.memory_limit)
+    }
+}
+
+impl Session for ProcessSession {
+    fn call(&mut self, request: &Request, deadline: Duration) -> Result<String, CallError> {
+        let op = request.op();
+        if let Some(error) = self.wrote_unasked(op) {
+            return Err(error);
+        }
+        let Ok(id) = self.send(request, deadline) else {
+            return Err(self.died(op));
+        };
+        let start = clock::now();
+        let mut gone_since = None;
+        loop {
+            // Before the answer, too: a worker that always answers quickly must not put off the end of the run.
+            if self.interrupted.load(Ordering::Relaxed) {
+                self.stop();
+                return Err(CallError::Interrupted);
+            }
+            match self.lines.recv_timeout(POLL) {
+                Ok(Line::Frame(line)) => return self.answer(request, id, line),
+                Ok(Line::TooLong) => return Err(self.too_long()),
+                Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            // Its stdout may not end with it: what it started holds it, too. Its last answer may still be in there.
+            let since =
+                gone_since.or_else(|| has_ended(&mut self.child).is_ok_and(|has| has).then(clock::now));
+            if gone_since.is_none() && since.is_some() {
+                let _ = kill_tree(&mut self.child);
+            }
+            gone_since = since;
+            if gone_since.is_some_and(|since| since.elapsed() > FAREWELL) {
+                return Err(self.died(op));
+            }
+            if start.elapsed() > deadline {
+                let reason = format!("no answer to `{op}` within {:.1} s", deadline.as_secs_f64());
+                return Err(self.end(OutcomeKind::TimedOut, reason));
+            }
+            if let Some(rss) = self.over_limit() {
+                let whose =
+                    if self.limit_is_users { "its limit" } else { "nine tenths of the machine's memory" };
+                let mib = |bytes: u64| bytes >> 20;
+                let reason = format!(
+                    "it held {} MiB during `{op}`, more than {whose} of {} MiB",
+                    mib(rss),
+                    mib(self.memory_limit)
+                );
+                return Err(self.end(OutcomeKind::OutOfMemory, reason));
+            }
+        }
+    }
+
+    fn usage(&self) -> ProcessUsage {
+        process_usage(&self.child)
+    }
+
+    fn clock_offset_ns(&self) -> Option<i64> {
+        self.clock_offset_ns
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(self.child.id())
+    }
+
+    fn finish(mut self: Box<Self>) {
+        let _ = self.call(&Request::Finish, FAREWELL);
+        self.stdin = None;
+        let start = clock::now();
+        // It is waited for when its group has been ended, so only looked at here.
+        while start.elapsed() < FAREWELL && matches!(has_ended(&mut self.child), Ok(false)) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for ProcessSession {
+    fn drop(&mut self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.remove(self.child.id());
+        }
+        let _ = kill_tree(&mut self.child);
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends on the frames of a worker's stdout; everything else is kept as its words.
+fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
+    /// A buffer that once held a long line is not kept for short ones.
+    const SPARE_BYTES: usize = 64 << 10;
+    let mut reader = BufReader::with_capacity(SPARE_BYTES, stdout);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        buffer.shrink_to(SPARE_BYTES);
+        let read = reader.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut buffer);
+        let line = match read {
+            Ok(0) | Err(_) => Line::End,
+            Ok(_) if buffer.len() == LONGEST_LINE && !buffer.ends_with(b"\n") => Line::TooLong,
+            // A line without its end is what a worker that died left of it.
+            Ok(_) if !buffer.ends_with(b"\n") => {
+                kept.push(STDOUT, &buffer);
+                Line::End
+            }
+            Ok(_) => {
+                buffer.truncate(buffer.trim_ascii_end().len());
+                let start = start_in(&buffer);
+                let before = &buffer[..start.unwrap_or(buffer.len())];
+                if !before.trim_ascii().is_empty() {
+                    kept.push(STDOUT, before);
+                }
+                let Some(start) = start else { continue };
+                buffer.drain(..start);
+                Line::Frame(std::mem::take(&mut buffer))
+            }
+        };
+        let last = !matches!(line, Line::Frame(_));
+        if sender.send(line).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// What stands before the words that a worker wrote between its frames.
+const STDOUT: &str = "stdout: ";
+
+/// Keeps the last lines of a worker's stderr, of each its beginning.
+fn read_words(stderr: impl Read, kept: &Kept) {
+    let mut reader = BufReader::with_capacity(64 << 10, stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match reader.by_ref().take(KEPT_BYTES as u64).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        kept.push("", &line);
+        if !line.ends_with(b"\n") && reader.skip_until(b'\n').is_err() {
+            return;
+        }
+    }
+}

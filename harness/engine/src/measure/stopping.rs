@@ -1,0 +1,98 @@
+//! When a case has been measured enough.
+
+use perfharness_record::CaseEnd;
+use perfharness_verdict::Looks;
+
+/// What is known when a launch has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress<'a> {
+    /// Launches with complete blocks.
+    pub(super) launches: usize,
+    /// The plan of looks.
+    pub(super) looks: &'a Looks,
+    /// Whether any launch ran to its end. What a launch that was cut off measured was not checked after timing.
+    pub(super) finished: bool,
+    /// Sides without an outcome.
+    pub(super) active: usize,
+    /// Whether what was measured would do, if this is a look.
+    pub(super) settled: bool,
+    /// Time left, in ns.
+    pub(super) left_ns: u64,
+    /// What another launch is expected to take at the least, in ns.
+    pub(super) next_ns: f64,
+}
+
+/// Whether to end, and why. Precision is only looked at where a look is planned: looking after every launch would
+/// stop at lucky moments.
+pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
+    let launches = progress.launches;
+    if progress.active == 0 {
+        return Some(CaseEnd::NothingLeft);
+    }
+    if !progress.finished {
+        return None;
+    }
+    if launches >= progress.looks.max_launches() {
+        return Some(CaseEnd::LastLook { launches });
+    }
+    let at_look = progress.looks.alpha_at(launches, 1.0).is_some();
+    if at_look && progress.settled {
+        return Some(CaseEnd::Precise { launches });
+    }
+    if launches > 0 && progress.next_ns > progress.left_ns as f64 {
+        return Some(CaseEnd::Budget { launches });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(looks: &Looks) -> Progress<'_> {
+        Progress {
+            launches: 8,
+            looks,
+            finished: true,
+            active: 2,
+            settled: false,
+            left_ns: 1000,
+            next_ns: 10.0,
+        }
+    }
+
+    #[test]
+    fn it_goes_on_while_imprecise_and_within_budget() {
+        let looks = Looks::default();
+        assert_eq!(decide(&progress(&looks)), None);
+    }
+
+    #[test]
+    fn precision_ends_it_at_looks_only() {
+        let looks = Looks::default();
+        let precise = Progress { settled: true, ..progress(&looks) };
+        assert_eq!(decide(&precise), Some(CaseEnd::Precise { launches: 8 }));
+        assert_eq!(decide(&Progress { launches: 9, ..precise }), None);
+    }
+
+    #[test]
+    fn the_last_look_ends_it_whatever_was_seen() {
+        let looks = Looks::fixed(8).unwrap();
+        assert_eq!(decide(&progress(&looks)), Some(CaseEnd::LastLook { launches: 8 }));
+    }
+
+    #[test]
+    fn the_budget_ends_it_but_never_before_the_first_launch() {
+        let looks = Looks::default();
+        let spent = Progress { left_ns: 5, ..progress(&looks) };
+        assert_eq!(decide(&spent), Some(CaseEnd::Budget { launches: 8 }));
+        assert_eq!(decide(&Progress { launches: 0, ..spent }), None);
+        assert_eq!(decide(&Progress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
+    }
+
+    #[test]
+    fn nothing_ends_it_before_a_launch_ran_to_its_end() {
+        let looks = Looks::fixed(8).unwrap();
+        assert_eq!(decide(&Progress { finished: false, left_ns: 0, ..progress(&looks) }), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! Tests of the engine through the executor seam: no process, no clock.
+
+mod effects;
+mod failures;
+mod following;
+mod memory;
+mod metered;
+mod order;
+mod profiling;
+mod resume;
+mod stopping;
+mod tracing;
+mod warm_up;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use perfharness_contract::protocol::{Mode, Reading, Request, SampleRequest};
+use perfharness_contract::{BenchmarkId, Effort, MetricDef, OutcomeKind, input_rng};
+use perfharness_verdict::{Estimate, estimate};
+use rand_pcg::rand_core::Rng as _;
+
+use super::mock::{Entry, Fault, MockExecutor, Script, Step};
+use super::order::Place;
+use super::{CaseState, CheckStage, Ended, Event, RunState, SampleEvent, run_plan};
+use crate::plan::{CaseDesign, CasePlan, Plan};
+use perfharness_record::Side;
+use perfharness_record::{CaseEnd, Outcome};
+use perfharness_record::{Design, LookPlan, Origin};
+
+const MS: f64 = 1e6;
+const PLENTY: Duration = Duration::from_secs(1_000_000);
+const VARIANTS: [&str; 4] = ["slow", "documented", "optimized", "other"];
+
+/// A plan, the scripts that play its workers, and what came of it.
+///
+/// Side `i` of case `k` is played by script `i` of that case; the first side is the reference of all others.
+struct Scenario {
+    plan: Plan,
+    metrics: Vec<MetricDef>,
+    executor: MockExecutor,
+    state: RunState,
+    events: Vec<Event>,
+}
+
+impl Scenario {
+    /// One case with these sides: 8 launches, and time for them.
+    fn of(sides: impl IntoIterator<Item = Script>) -> Self {
+        Self::cases([sides.into_iter().collect()])
+    }
+
+    fn cases(cases: impl IntoIterator<Item = Vec<Script>>) -> Self {
+        let mut scripts = Vec::new();
+        let mut plans = Vec::new();
+        for (number, sides) in cases.into_iter().enumerate() {
+            let case = format!("n{number}");
+            let side = |(i, variant): (usize, &str)| Side {
+                benchmark: format!("mocked/{case}/{variant}").parse::<BenchmarkId>().unwrap(),
+                origin: Origin::Head,
+                worker: scripts.len() + i,
+                reference: (i > 0).then_some(0),
+                skip: None,
+                expect: OutcomeKind::Ok,
+                memory_bytes: None,
+            };
+            let sides_of_plan = VARIANTS.into_iter().take(sides.len()).enumerate().map(side).collect();
+            plans.push(CasePlan {
+                workload: "mocked".parse().unwrap(),
+                version: 1,
+                case: case.parse().unwrap(),
+                sides: sides_of_plan,
+                design: CaseDesign::default(),
+            });
+            scripts.extend(sides);
+        }
+        let state = RunState::new(plans.iter().map(|case| case.sides.len()));
+        let plan = Plan {
+            seed: 1,
+            device: "auto".into(),
+            settings: BTreeMap::new(),
+            effort: Effort::Quick,
+            budget: PLENTY,
+            timeout: Duration::from_secs(30),
+            memory_limit_bytes: None,
+            design: Design {
+                looks: LookPlan::Fixed { launches: 8 },
+                half_width: 0.02,
+                confidence: 0.99,
+                sample_ns: 3_000_000,
+            },
+            cases: plans,
+        };
+        Self { plan, metrics: Vec::new(), executor: MockExecutor::new(scripts), state, events: Vec::new() }
+    }
+
+    fn launches(mut self, launches: u32) -> Self {
+        self.plan.design.looks = LookPlan::Fixed { launches };
+        self
+    }
+
+    fn sequential(mut self) -> Self {
+        self.plan.design.looks = LookPlan::Sequential;
+        self
+    }
+
+    fn budget(mut self, budget: Duration) -> Self {
+        self.plan.budget = budget;
+        self
+    }
+
+    fn seed(mut self, seed: u64) -> Self {
+        self.plan.seed = seed;
+        self
+    }
+
+    fn metric(mut self, metric: MetricDef) -> Self {
+        self.metrics.push(metric);
+        self
+    }
+
+    /// Changes a side of the first case.
+    fn side(mut self, side: usize, change: impl FnOnce(&mut Side)) -> Self {
+        change(&mut self.plan.cases[0].sides[side]);
+        self
+    }
+
+    /// Memory that the sides declare, on a machine with 100 bytes.
+    fn memory(mut self, declared: &[u64]) -> Self {
+        for (side, bytes) in self.plan.cases[0].sides.iter_mut().zip(declared) {
+            side.memory_bytes = Some(*bytes);
+        }
+        self.executor.total_memory = 100;
+        self
+    }
+
+    /// Measures what is left to measure.
+    fn go(&mut self) -> Ended {
+        let Self { plan, metrics, executor, state, events } = self;
+        run_plan(plan, &|_| metrics.clone(), executor, state, &mut |event| events.push(event.clone()))
+    }
+
+    /// Measures to the end.
+    fn run(mut self) -> Self {
+        assert_eq!(self.go(), Ended::Complete);
+        self
+    }
+
+    /// The first case.
+    fn case(&self) -> &CaseState {
+        &self.state.cases[0]
+    }
+
+    fn end(&self) -> Option<CaseEnd> {
+        self.case().end.clone()
+    }
+
+    fn outcome(&self, side: usize) -> Outcome {
+        self.case().sides[side].outcome.clone().expect("a side of a case that ended is decided")
+    }
+
+    fn kinds(&self) -> Vec<OutcomeKind> {
+        (0..self.case().sides.len()).map(|side| self.outcome(side).kind).collect()
+    }
+
+    fn estimate(&self, candidate: usize, reference: usize) -> Estimate {
+        estimate(&self.case().paired(candidate, reference), 0.99).expect("there are blocks to estimate from")
+    }
+
+    /// Timed samples of a side that count.
+    fn counted(&self, side: usize) -> Vec<&SampleEvent> {
+        self.case().counted().filter(|s| s.side == side).collect()
+    }
+
+    /// Launches in which a side has samples that count.
+    fn launches_of(&self, side: usize) -> usize {
+        self.case().levels(side, |s| Some(s.iteration_ns())).len()
+    }
+
+    /// Timed samples of blocks, in the order in which they were taken; those of blocks that stayed incomplete too.
+    fn timed(&self) -> Vec<&SampleEvent> {
+        self.sampled(Mode::Timed)
+    }
+
+    fn metered(&self) -> Vec<&SampleEvent> {
+        self.sampled(Mode::Metered)
+    }
+
+    fn sampled(&self, mode: Mode) -> Vec<&SampleEvent> {
+        let samples = self.events.iter().filter_map(|event| match event {
+            Event::Sampled(sample) => Some(sample),
+            _ => None,
+        });
+        samples.filter(|sample| sample.mode == mode).collect()
+    }
+
+    fn transcript(&self) -> Vec<Entry> {
+        self.executor.transcript()
+    }
+
+    /// Requests for samples of a worker, in order.
+    fn sample_requests(&self, worker: usize) -> Vec<SampleRequest> {
+        self.transcript().iter().filter(|e| e.worker == worker).filter_map(Entry::sample).collect()
+    }
+
+    /// Names of what a worker was asked in one of its lives.
+    fn ops(&self, worker: usize, launch: u32) -> Vec<&'static str> {
+        let own = |entry: &&Entry| (entry.worker, entry.launch) == (worker, launch);
+        self.transcript().iter().filter(own).map(Entry::op).collect()
+    }
+
+    fn times_launched(&self, worker: usize) -> usize {
+        self.transcript().iter().filter(|e| e.worker == worker && e.step == Step::Launched).count()
+    }
+}
+
+/// Placements and blocks that each launch was to have.
+fn allocations(scenario: &Scenario) -> Vec<(u32, u32)> {
+    let allocation = |event: &Event| match event {
+        Event::LaunchStarted { placements, blocks, .. } => Some((*placements, *blocks)),
+        _ => None,
+    };
+    scenario.events.iter().filter_map(allocation).collect()
+}
+
+/// The samples of each block, in the order of measuring.
+fn blocks<'a>(samples: &[&'a SampleEvent]) -> Vec<Vec<&'a SampleEvent>> {
+    let mut blocks: Vec<Vec<&SampleEvent>> = Vec::new();
+    let key = |s: &SampleEvent| (s.case, s.launch, s.part, s.placement, s.block);
+    for sample in samples {
+        match blocks.last_mut() {
+            Some(block) if key(block[0]) == key(sample) => block.push(sample),
+            _ => blocks.push(vec![sample]),
+        }
+    }
+    blocks
+}
+
+/// Whether a step asks for a sample of a block; `half` is 0 for its first round.
+fn is_sample(step: &Step, place: Place, block: u32, half: u32) -> bool {
+    match step {
+        Step::Asked(Request::Sample(sample)) => sample.round == place.round(block, half),
+        _ => false,
+    }
+}
+
+/// Whether a step asks for a check.
+fn is_check(step: &Step, when_fresh: bool) -> bool {
+    matches!(step, Step::Asked(Request::Check { fresh, .. }) if *fresh == when_fresh)
+}
+
+fn place(launch: u32, placement: u32) -> Place {
+    Place { launch, placement }
+}
+
+fn readings(id: &str, value: u64) -> BTreeMap<String, Reading> {
+    [(id.to_owned(), Reading::from(value))].into()
+}
+
+/// A number from -1 to 1 that looks random and is a function of `of`.
+fn noise(of: impl std::fmt::Debug) -> f64 {
+    let mut rng = input_rng(0, &format!("{of:?}"), 0);
+    rng.next_u64() as f64 / u64::MAX as f64 * 2.0 - 1.0
+}

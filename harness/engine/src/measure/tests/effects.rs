@@ -1,0 +1,124 @@
+//! What comes out: planted effects, drift, contamination.
+
+use rstest::rstest;
+
+use super::*;
+use perfharness_record::{Contamination, Flag};
+
+const EXACT: f64 = 1e-12;
+
+#[test]
+fn a_planted_ratio_is_found_exactly() {
+    let scenario = Scenario::of([Script::steady(MS), Script::steady(2.0 * MS)]).run();
+    let found = scenario.estimate(1, 0);
+    assert!((found.theta - 2.0_f64.ln()).abs() < EXACT, "{found:?}");
+    assert!(found.half_width().unwrap() < EXACT);
+    assert_eq!((found.launches, found.placements, found.rounds), (8, 32, 128));
+    assert_eq!((found.empty_launches, found.empty_placements), (0, 0));
+    assert!((scenario.estimate(0, 1).theta + 2.0_f64.ln()).abs() < EXACT);
+}
+
+#[test]
+fn what_moves_both_sides_cancels() {
+    let script = |factor: f64| {
+        Script::new(move |m| {
+            factor * MS * (1.0 + 0.3 * noise((m.launch, m.placement)) + 0.1 * noise(m.round))
+        })
+    };
+    let scenario = Scenario::of([script(1.0), script(1.5)]).run();
+    assert!((scenario.estimate(1, 0).theta - 1.5_f64.ln()).abs() < 1e-6);
+}
+
+#[test]
+fn a_steady_drift_of_the_machine_cancels() {
+    // Everything gets twice as slow within a second.
+    let start = 1e9;
+    let script = move |factor: f64| Script::new(move |m| factor * MS * (1.0 + (m.now_ns - start) / 1e9));
+    let scenario = Scenario::of([script(1.0), script(2.0)]).run();
+    let error = |theta: f64| (theta - 2.0_f64.ln()).abs();
+    let blocks = error(scenario.estimate(1, 0).theta);
+    // What one would have found by measuring one side first and then the other.
+    let mean_log = |side, launches: std::ops::Range<u32>| {
+        let own = scenario.counted(side).into_iter().filter(|s| launches.contains(&s.launch));
+        let logs: Vec<f64> = own.map(|s| s.iteration_ns().ln()).collect();
+        logs.iter().sum::<f64>() / logs.len() as f64
+    };
+    let unpaired = error(mean_log(1, 4..8) - mean_log(0, 0..4));
+    // What one would have found by pairing rounds without their reverse.
+    let first_rounds = error(mean_of_first_rounds(&scenario));
+    assert!(blocks < 1e-3, "{blocks}");
+    assert!(unpaired > 100.0 * blocks, "{unpaired} against {blocks}");
+    assert!(first_rounds > 2.0 * blocks, "{first_rounds} against {blocks}");
+}
+
+fn mean_of_first_rounds(scenario: &Scenario) -> f64 {
+    let paired = scenario.case().paired(1, 0);
+    let placements = paired.launches.iter().flat_map(|launch| &launch.placements);
+    let firsts: Vec<f64> =
+        placements.flat_map(|placement| &placement.blocks).map(|block| block.first).collect();
+    firsts.iter().sum::<f64>() / firsts.len() as f64
+}
+
+#[rstest]
+#[case::steal(Contamination::Steal, "steal")]
+#[case::throttle(Contamination::Throttle, "throttle")]
+#[case::suspend(Contamination::Suspend, "suspend")]
+fn a_disturbance_from_outside_drops_its_block_for_all_sides(
+    #[case] what: Contamination,
+    #[case] cause: &str,
+) {
+    let disturbed = place(2, 1).round(1, 0);
+    // Somebody else's time makes the sample ten times as long.
+    let script = Script::new(move |m| if m.round == disturbed { 10.0 * MS } else { MS })
+        .disturbed(move |m| (m.round == disturbed).then_some(what));
+    let scenario = Scenario::of([Script::steady(MS), script, Script::steady(MS)]).run();
+
+    let case = scenario.case();
+    let in_block = |s: &SampleEvent| (s.launch, s.placement, s.block) == (2, 1, 1);
+    assert_eq!((case.blocks, case.dropped.get(cause)), (64, Some(&1)));
+    let dropped: Vec<_> = case.samples.iter().filter(|row| row.dropped.is_some()).collect();
+    assert_eq!(dropped.len(), 2 * 3);
+    assert!(dropped.iter().all(|row| in_block(&row.sample) && row.dropped == Some(what)));
+    let flagged: Vec<_> = dropped.iter().filter(|row| !row.sample.flags.is_empty()).collect();
+    assert_eq!(flagged.len(), 1, "only the sample itself carries the flag");
+    assert_eq!((flagged[0].sample.side, &flagged[0].sample.flags[..]), (1, &[Flag::Outside { what }][..]));
+
+    for candidate in [1, 2] {
+        let found = scenario.estimate(candidate, 0);
+        assert_eq!((found.rounds, found.theta), (126, 0.0));
+    }
+    assert_eq!(scenario.counted(0).len(), 126);
+}
+
+#[test]
+fn waiting_is_flagged_and_counts() {
+    let scenario = Scenario::of([Script::steady(MS), Script::steady(MS).cpu_share(0.5)]).run();
+    assert!(scenario.case().dropped.is_empty());
+    assert!(scenario.counted(0).iter().all(|s| s.flags.is_empty()));
+    assert_eq!(scenario.counted(1).len(), 128);
+    assert!(scenario.counted(1).iter().all(|s| s.flags == [Flag::Waited { share: 0.5 }]));
+}
+
+#[test]
+fn cpu_time_is_paired_like_wall_time_where_both_sides_took_any() {
+    let share = |share: f64| {
+        let sides = [Script::steady(MS), Script::steady(MS).cpu_share(share)];
+        Scenario::of(sides).run()
+    };
+    let waits = share(0.5);
+    let cpu = estimate(&waits.case().paired_cpu(1, 0), 0.99).unwrap();
+    assert_eq!((waits.estimate(1, 0).theta, cpu.rounds), (0.0, 128));
+    assert!((cpu.theta - 0.5_f64.ln()).abs() < 1e-6, "{cpu:?}");
+    // A clock may be too coarse to see any, and of nothing there is no ratio.
+    let nothing = share(0.0);
+    assert!(estimate(&nothing.case().paired_cpu(1, 0), 0.99).is_err());
+}
+
+#[test]
+fn a_run_that_is_always_disturbed_ends_all_the_same() {
+    let stolen = Script::steady(MS).disturbed(|_| Some(Contamination::Steal));
+    let scenario = Scenario::of([stolen, Script::steady(MS)]).run();
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
+    assert_eq!(scenario.kinds(), [OutcomeKind::NotRun; 2]);
+    assert!(scenario.case().paired(1, 0).launches.is_empty());
+}

@@ -1,0 +1,108 @@
+//! What is going to be measured: workers, cases, sides, and how long.
+
+mod catalog;
+
+mod pairs;
+mod redefinition;
+mod select;
+
+pub use catalog::{Catalog, CatalogEntry, WorkerState};
+pub use pairs::pairs;
+pub use redefinition::defined_by_base;
+pub use select::{SelectError, Selection, select};
+
+use perfharness_record::Design;
+use perfharness_record::LookPlan;
+use perfharness_record::Side;
+use perfharness_record::Stage;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use perfharness_contract::{Effort, Name};
+use serde::{Deserialize, Serialize};
+
+/// Everything that a run is going to do; a function of the arguments and of what the workers describe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Seed of every input and order.
+    pub seed: u64,
+    /// The GPU that the user asked for.
+    pub device: String,
+    /// What the user set for the workloads.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// The effort that selected cases and design.
+    pub effort: Effort,
+    /// Time for the whole run; cases share what is left of it evenly.
+    pub budget: Duration,
+    /// How long a worker may take to answer a request, beyond the expected time of a sample.
+    pub timeout: Duration,
+    /// Memory that a worker may use.
+    pub memory_limit_bytes: Option<u64>,
+    /// How each case is measured.
+    pub design: Design,
+    /// The cases, in order.
+    pub cases: Vec<CasePlan>,
+}
+
+/// One case and the sides that are compared in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CasePlan {
+    /// The workload.
+    pub workload: Name,
+    /// Version of its definition.
+    pub version: u32,
+    /// The case.
+    pub case: Name,
+    /// What is compared.
+    pub sides: Vec<Side>,
+    /// What is particular about measuring it.
+    #[serde(default)]
+    pub design: CaseDesign,
+}
+
+/// What is particular about measuring a case; the ordinary case follows the design of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaseDesign {
+    /// When to look, where that differs from the run's own looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LookPlan>,
+    /// The log-ratio beyond which a change matters. Where it is given, a look ends the case once every comparison is
+    /// known to be beyond it or not, however wide the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// A slowdown to be planted in the sides of the judged code, as a share: they do so much more work under the clock
+    /// than they are charged for. It tells whether a gate would find one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<f64>,
+    /// What it is measured for.
+    #[serde(default)]
+    pub stage: Stage,
+}
+
+impl CasePlan {
+    /// `workload/case`.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.workload, self.case)
+    }
+
+    /// Candidate and reference of each comparison.
+    pub fn comparisons(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.sides.iter().enumerate().filter_map(|(i, side)| side.reference.map(|reference| (i, reference)))
+    }
+}
+
+/// The budget of a run that is to make a fixed number of launches, however long they take: a day.
+pub const NO_BUDGET: Duration = Duration::from_hours(24);
+
+impl Plan {
+    /// How a case is measured.
+    pub fn design_of(&self, case: &CasePlan) -> Design {
+        Design { looks: case.design.looks.unwrap_or(self.design.looks), ..self.design }
+    }
+
+    /// Benchmarks that are going to be measured.
+    pub fn measured(&self) -> usize {
+        self.cases.iter().flat_map(|c| &c.sides).filter(|s| s.skip.is_none()).count()
+    }
+}

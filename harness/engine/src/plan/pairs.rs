@@ -1,0 +1,50 @@
+//! Two builds against each other: a case of two sides for each benchmark.
+
+use perfharness_contract::Role;
+
+use super::{CaseDesign, CasePlan, Catalog, Selection};
+use perfharness_record::{LookPlan, Origin, Side};
+
+/// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
+const LAUNCHES_TO_COUNT: u32 = 2;
+
+/// A case for each benchmark: the base's side and ours, where both have it by the same definition. Workers of the base are
+/// numbered behind ours, of which there are `heads`; a change beyond `delta`, a log-ratio, matters.
+pub fn pairs(
+    catalog: &Catalog,
+    head: &Selection,
+    base: &Selection,
+    heads: usize,
+    delta: f64,
+) -> Vec<CasePlan> {
+    let counterpart = |case: &CasePlan, side: &Side| {
+        let same = base.cases.iter().find(|other| {
+            other.workload == case.workload && other.case == case.case && other.version == case.version
+        })?;
+        let found = same.sides.iter().find(|other| other.benchmark == side.benchmark)?;
+        Some(Side { origin: Origin::Base, worker: heads + found.worker, reference: None, ..found.clone() })
+            .filter(|found| found.skip.is_none())
+    };
+    let mut pairs = Vec::new();
+    for case in &head.cases {
+        let roles =
+            catalog.definition(case.workload.as_str()).map(|d| d.variants.as_slice()).unwrap_or_default();
+        for side in &case.sides {
+            let is_exhibit = roles.iter().any(|v| v.id == side.benchmark.variant && v.role == Role::Slow);
+            let before = counterpart(case, side).filter(|_| side.skip.is_none());
+            let counts_only = is_exhibit || before.is_none();
+            let reference = before.is_some().then_some(0);
+            let ours = Side { origin: Origin::Head, reference, ..side.clone() };
+            pairs.push(CasePlan {
+                sides: before.into_iter().chain([ours]).collect(),
+                design: CaseDesign {
+                    looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
+                    threshold: Some(delta),
+                    ..CaseDesign::default()
+                },
+                ..case.clone()
+            });
+        }
+    }
+    pairs
+}

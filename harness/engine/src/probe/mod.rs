@@ -1,0 +1,12 @@
+//! Questions to drivers, asked in a process of its own: drivers crash, hang, and print what they like.
+//!
+//! The process is this same program, started as `perfharness probe`; [`answer`] is its side, the rest that of the
+//! program that asks.
+
+mod adapters;
+mod answer;
+mod nvidia;
+
+pub use adapters::{Tried, executes_nothing, listed_adapter, probed_adapters};
+pub use answer::{Question, answer};
+pub use nvidia::{Nvidia, NvidiaDevice, NvidiaProcess, nvidia};

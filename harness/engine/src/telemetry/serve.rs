@@ -1,0 +1,151 @@
+//! The side of the process that watches.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use perfharness_platform::{clock, exit_at_once, self_usage, take_stdout};
+
+use super::gpus::OtherGpus;
+use super::host::Host;
+use super::nvml::NvidiaGpus;
+use super::reading::{News, Tick, Watched};
+use perfharness_record::telemetry::quantity;
+
+/// Readings closer together would say less: systems count processor time in ticks of 1 to 16 ms.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// What no other source tells.
+const NVIDIAS_OWN: [&str; 6] = [
+    quantity::GPU_CLOCK,
+    quantity::GPU_MEMORY_CLOCK,
+    quantity::GPU_POWER,
+    quantity::GPU_ENERGY,
+    quantity::GPU_TEMPERATURE,
+    quantity::GPU_THROTTLING,
+];
+
+/// Everything that is read.
+struct Sources {
+    host: Option<Host>,
+    nvidia: Option<NvidiaGpus>,
+    others: Option<OtherGpus>,
+}
+
+impl Sources {
+    fn open(interval: Duration, adapter: Option<&str>) -> (Self, Watched) {
+        let mut watched = Watched { interval_ms: interval.as_millis() as u64, ..Watched::default() };
+        let host = Host::open(&mut watched);
+        let nvidia = NvidiaGpus::open(adapter, &mut watched);
+        // Beside a GPU of NVIDIA's the other source would load NVIDIA's library anew for every reading.
+        let others = if nvidia.is_ok() { None } else { OtherGpus::open(&mut watched) };
+        let nvidia = match nvidia {
+            Ok(nvidia) => Some(nvidia),
+            Err(reason) => {
+                for name in NVIDIAS_OWN {
+                    watched.absent.insert(name.into(), reason.clone());
+                }
+                None
+            }
+        };
+        (Self { host, nvidia, others }, watched)
+    }
+
+    fn read(&mut self, pids: &BTreeSet<u32>) -> Tick {
+        let mut tick = Tick { at_ns: clock::monotonic_ns(), ..Tick::default() };
+        if let Some(host) = &mut self.host {
+            host.read(pids, &mut tick);
+        }
+        if let Some(nvidia) = &mut self.nvidia {
+            nvidia.read(&mut tick);
+        }
+        if let Some(others) = &mut self.others {
+            others.read(&mut tick);
+        }
+        tick.cost_ns = self_usage().cpu_ns;
+        tick
+    }
+}
+
+/// One look at what can be watched: what there is, and a reading of it.
+pub fn glance() -> (Watched, Tick) {
+    let (mut sources, watched) = Sources::open(SHORTEST, None);
+    // Shares are of the time since the reading before.
+    thread::sleep(SHORTEST);
+    let tick = sources.read(&BTreeSet::from([std::process::id()]));
+    (watched, tick)
+}
+
+/// Reads everything again and again and writes it to the real standard output, a line of JSON each, until standard input
+/// is closed. Lines of standard input name processes to watch: `+PID` from now on, `-PID` no more.
+///
+/// # Errors
+/// Where standard output is gone.
+pub fn serve(interval: Duration, adapter: Option<&str>) -> std::io::Result<()> {
+    let mut out = take_stdout()?;
+    let pids = Arc::new(Mutex::new(BTreeSet::new()));
+    let listed = Arc::clone(&pids);
+    thread::spawn(move || {
+        follow(std::io::stdin(), &listed);
+        // A driver that hangs must not keep this process once nobody listens.
+        exit_at_once(0);
+    });
+    let interval = interval.max(SHORTEST);
+    let (mut sources, watched) = Sources::open(interval, adapter);
+    say(&mut out, &News::Began(watched))?;
+    let mut next = clock::now() + interval;
+    loop {
+        thread::sleep(next.saturating_duration_since(clock::now()));
+        // After a suspend, or a driver that took long, there is nothing to catch up with.
+        next = (next + interval).max(clock::now());
+        let pids = pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        say(&mut out, &News::Tick(sources.read(&pids)))?;
+    }
+}
+
+fn say(out: &mut impl Write, news: &News) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(news)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Keeps the list of processes until the input ends.
+fn follow(input: impl std::io::Read, pids: &Mutex<BTreeSet<u32>>) {
+    for line in BufReader::new(input).lines().map_while(Result::ok) {
+        let mut pids = pids.lock().unwrap_or_else(PoisonError::into_inner);
+        match (line.strip_prefix('+').map(str::parse), line.strip_prefix('-').map(str::parse)) {
+            (Some(Ok(pid)), _) => _ = pids.insert(pid),
+            (_, Some(Ok(pid))) => _ = pids.remove(&pid),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_come_and_go() {
+        let pids = Mutex::new(BTreeSet::new());
+        follow("+12\n+13\nnonsense\n-12\n-99\n+x\n".as_bytes(), &pids);
+        assert_eq!(pids.into_inner().unwrap(), BTreeSet::from([13]));
+    }
+
+    #[test]
+    fn a_glance_reads_what_it_says_that_it_reads() {
+        let (watched, tick) = glance();
+        assert!(watched.series.iter().any(|series| series.name == "cpu-busy"));
+        for name in tick.values.keys() {
+            assert!(watched.series.iter().any(|series| series.name == *name), "{name}");
+        }
+        let busy = tick.values["cpu-busy"].0;
+        assert!((0.0..=1.0).contains(&busy), "{busy}");
+        let own = tick.processes.iter().find(|process| process.pid == std::process::id()).unwrap();
+        assert!(own.rss_bytes > 1 << 20, "{own:?}");
+        assert!(tick.cost_ns.is_some());
+    }
+}

@@ -1,0 +1,461 @@
+//! Baseline files: read strictly, written canonically.
+//!
+//! A file is only read if it is, to the byte, what this module writes for what it says. That one rule refuses whatever
+//! was truncated, damaged, edited by hand, merged wrongly or has a key twice: each line carries a digest of its content,
+//! so that a value that was changed no longer fits. Every benchmark has a line of its own, so that changes of different
+//! benchmarks merge.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use perfharness_contract::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry};
+use crate::file::{read_regular, write_atomically};
+use crate::file_name;
+use crate::json;
+use crate::json::BASELINE_LIMITS;
+
+/// Why a baseline could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// The file cannot be read.
+    #[error("cannot read the baseline {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file is no baseline, or not whole.
+    #[error("the baseline {} is damaged: {what}; {NEXT_STEP}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The file was written by a later version.
+    #[error(
+        "the baseline {} has format {found}; this perfharness reads format {BASELINE_VERSION}: update perfharness",
+        path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version in it.
+        found: u64,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the baseline {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+const NEXT_STEP: &str = "restore it from git, or make it again with `perfharness baseline accept`; baselines are not edited by hand";
+
+/// The file's name for a machine class.
+pub fn name_for(class: &str) -> String {
+    format!("{class}.json")
+}
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    #[serde(rename = "format")]
+    _format: u32,
+    #[serde(deserialize_with = "file_name::id")]
+    class: String,
+    conditions: Conditions,
+    facts: BTreeMap<String, String>,
+    acceptances: Vec<Acceptance>,
+    #[serde(rename = "digest")]
+    _digest: Digest,
+    benchmarks: Vec<Sealed<Entry>>,
+}
+
+/// A line with the digest of the rest of it.
+#[derive(Serialize, Deserialize)]
+struct Sealed<T> {
+    #[serde(flatten)]
+    content: T,
+    digest: Digest,
+}
+
+/// Reads the baseline of a machine class in a folder; `None` where there is none.
+///
+/// # Errors
+/// When the file cannot be read, is damaged, or has a format of another version.
+pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, BaselineError> {
+    let path = folder.join(name_for(class));
+    match read(&path) {
+        Err(BaselineError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Ok(other) if other.class != class => {
+            let what = format!("it holds the figures of the machine class {}", other.class);
+            Err(BaselineError::Damaged { path, what })
+        }
+        other => other.map(Some),
+    }
+}
+
+/// Reads every baseline of a folder; one that is not there has none. A damaged one is an error even if another would do.
+///
+/// # Errors
+/// When the folder cannot be listed, or a file not be read, is damaged, or has a format of another version.
+pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(BaselineError::Read { path: folder.into(), source }),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
+    paths.sort();
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// Reads a baseline.
+///
+/// # Errors
+/// When the file cannot be read, is damaged, or has a format of another version.
+pub fn read(path: &Path) -> Result<Baseline, BaselineError> {
+    let text = read_regular(path, BASELINE_LIMITS.bytes)
+        .map_err(|source| BaselineError::Read { path: path.into(), source })?;
+    parse(path, &text)
+}
+
+/// Reads a baseline from the content of a file; `path` is for messages, and has the class for its name.
+///
+/// # Errors
+/// When the content is damaged or has a format of another version.
+pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
+    let damaged = |what: String| BaselineError::Damaged { path: path.into(), what };
+    let text = std::str::from_utf8(content).map_err(|error| damaged(format!("it is no text ({error})")))?;
+    // Git may write files with the line ends of the system.
+    let text = text.replace("\r\n", "\n");
+    if text.trim().is_empty() {
+        return Err(damaged("it is empty".into()));
+    }
+    // The version first: a later format may not parse otherwise.
+    let format =
+        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is no JSON ({error})")))?;
+    match format {
+        Some(found) if found != u64::from(BASELINE_VERSION) => {
+            return Err(BaselineError::Version { path: path.into(), found });
+        }
+        Some(_) => {}
+        None => return Err(damaged("it does not say its format".into())),
+    }
+    let head: Head = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+    let baseline = Baseline {
+        class: head.class,
+        facts: head.facts,
+        conditions: head.conditions,
+        acceptances: head.acceptances,
+        // The digest of a line is checked with the text of the whole file.
+        benchmarks: head.benchmarks.into_iter().map(|line| line.content).collect(),
+    };
+    let due = to_text(&baseline).map_err(|error| damaged(error.to_string()))?;
+    if due != text {
+        let same = due.lines().zip(text.lines()).take_while(|(due, found)| due == found).count();
+        return Err(damaged(format!("line {} is not as it was written", same + 1)));
+    }
+    sensible(&baseline).map_err(damaged)?;
+    Ok(baseline)
+}
+
+/// What no digest can tell: whether what was written makes sense.
+fn sensible(baseline: &Baseline) -> Result<(), String> {
+    let ordered = baseline.benchmarks.windows(2).all(|pair| pair[0].id < pair[1].id);
+    if !ordered {
+        return Err("its benchmarks are not in order, or one is there twice".into());
+    }
+    for entry in &baseline.benchmarks {
+        let wrong = |what: &str| Err(format!("{}: {what}", entry.id));
+        if baseline.acceptance(entry).is_none() {
+            return wrong("it was accepted at no known time");
+        }
+        for (metric, figures) in &entry.metrics {
+            let numbers = figures.values.iter().chain(&figures.anchors).chain(figures.range.iter().flatten());
+            if !numbers.clone().all(|number| number.is_finite()) {
+                return wrong(&format!("`{metric}` has a figure that is no finite number"));
+            }
+            if figures.values.is_empty() {
+                return wrong(&format!("`{metric}` has no figure"));
+            }
+            if !figures.anchors.is_empty() && figures.anchors.len() != figures.values.len() {
+                return wrong(&format!("`{metric}` has more or fewer anchors than figures"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The one text of a baseline.
+///
+/// # Errors
+/// When a figure is no finite number, which JSON cannot say.
+pub fn to_text(baseline: &Baseline) -> Result<String, serde_json::Error> {
+    let Baseline { class, facts, conditions, acceptances, benchmarks } = baseline;
+    let own = serde_json::to_string(&(BASELINE_VERSION, class, conditions, facts, acceptances))?;
+    let mut text = format!(
+        "{{\n\"format\": {BASELINE_VERSION},\n\"class\": {},\n\"conditions\": {},\n\"facts\": {},\n\"acceptances\": [",
+        serde_json::to_string(class)?,
+        serde_json::to_string(conditions)?,
+        serde_json::to_string(facts)?,
+    );
+    lines(&mut text, acceptances)?;
+    text.push_str("],\n\"digest\": ");
+    text.push_str(&serde_json::to_string(&digest(&own))?);
+    text.push_str(",\n\"benchmarks\": [");
+    let sealed = benchmarks.iter().map(|content| {
+        let own = serde_json::to_string(content)?;
+        Ok(Sealed { content, digest: digest(&own) })
+    });
+    lines(&mut text, &sealed.collect::<Result<Vec<_>, serde_json::Error>>()?)?;
+    text.push_str("]\n}\n");
+    Ok(text)
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+/// A line for each item.
+fn lines<T: Serialize>(text: &mut String, items: &[T]) -> Result<(), serde_json::Error> {
+    text.push('\n');
+    for (at, item) in items.iter().enumerate() {
+        text.push_str(&serde_json::to_string(item)?);
+        text.push_str(if at + 1 == items.len() { "\n" } else { ",\n" });
+    }
+    Ok(())
+}
+
+/// Writes a baseline into its folder, whole or not at all, and tells the path.
+///
+/// # Errors
+/// When it cannot be written; an older file is then still there.
+pub fn write(folder: &Path, baseline: &Baseline) -> Result<PathBuf, BaselineError> {
+    let path = folder.join(name_for(&baseline.class));
+    let named = file_name::check_id(&baseline.class).map_err(std::io::Error::other);
+    let text = named.and_then(|()| to_text(baseline).map_err(std::io::Error::from));
+    let written = text.and_then(|text| {
+        // What could not be read again must not take the place of what can.
+        json::check(&text, BASELINE_LIMITS)?;
+        write_atomically(&path, text.as_bytes())
+    });
+    match written {
+        Ok(()) => Ok(path),
+        Err(source) => Err(BaselineError::Write { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::{Direction, Effort, MetricKind, OutcomeKind, Portability, Role};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::baseline::Figures;
+
+    fn figures(kind: MetricKind, values: &[f64]) -> Figures {
+        Figures {
+            unit: "count".into(),
+            kind,
+            direction: Direction::Lower,
+            portability: Portability::Portable,
+            work: false,
+            version: 1,
+            values: values.to_vec(),
+            launches: 8,
+            range: None,
+            anchors: Vec::new(),
+        }
+    }
+
+    fn baseline() -> Baseline {
+        let entry = |id: &str| Entry {
+            id: id.parse().unwrap(),
+            accepted: 1,
+            definition: 3,
+            identity: Digest::of(id.as_bytes()),
+            efforts: Effort::ALL.to_vec(),
+            role: Role::Optimized,
+            expected: OutcomeKind::Ok,
+            calibrated: Some(0.0123),
+            metrics: [
+                ("syncs".to_owned(), figures(MetricKind::Exact, &[3.0])),
+                (
+                    "wall-time".to_owned(),
+                    Figures {
+                        anchors: vec![1e6, 1.1e6],
+                        ..figures(MetricKind::Time, &[0.1 + 0.2, 123_456.789])
+                    },
+                ),
+            ]
+            .into(),
+            before: None,
+        };
+        Baseline {
+            class: "linux-x86_64-test-2c".into(),
+            facts: [("os".to_owned(), "linux".to_owned())].into(),
+            conditions: Conditions { seed: 1, device: "auto".into(), settings: BTreeMap::new() },
+            acceptances: vec![Acceptance {
+                number: 1,
+                when: "2026-01-01T00:00:00Z".into(),
+                reason: "a \"first\"\none".into(),
+                commit: Some("abc".into()),
+                dirty: false,
+                runs: vec!["r1".into(), "r2".into()],
+                harness: "perfharness 0.1.0".into(),
+            }],
+            benchmarks: vec![entry("a/b/c"), entry("a/b/d")],
+        }
+    }
+
+    fn parsed(text: &[u8]) -> Result<Baseline, BaselineError> {
+        parse(Path::new("x.json"), text)
+    }
+
+    #[test]
+    fn what_is_written_is_read_whatever_the_line_ends() {
+        let text = to_text(&baseline()).unwrap();
+        assert_eq!(parsed(text.as_bytes()).unwrap(), baseline());
+        assert_eq!(parsed(text.replace('\n', "\r\n").as_bytes()).unwrap(), baseline());
+        let empty = Baseline { benchmarks: Vec::new(), ..baseline() };
+        assert_eq!(parsed(to_text(&empty).unwrap().as_bytes()).unwrap(), empty);
+    }
+
+    #[test]
+    fn each_benchmark_has_a_line_of_its_own() {
+        let mut other = baseline();
+        other.benchmarks[1].definition = 4;
+        let (before, after) = (to_text(&baseline()).unwrap(), to_text(&other).unwrap());
+        let differing = before.lines().zip(after.lines()).filter(|(a, b)| a != b).count();
+        assert_eq!((differing, before.lines().count()), (1, after.lines().count()));
+    }
+
+    /// The bytes that it was truncated to, or the bit that flipped, can be anywhere.
+    #[test]
+    fn what_is_truncated_is_damaged_at_every_place() {
+        let text = to_text(&baseline()).unwrap();
+        for end in 0..text.len() - 1 {
+            let error = parsed(&text.as_bytes()[..end]).unwrap_err().to_string();
+            assert!(error.contains("damaged") && error.contains("baseline accept"), "{end}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bit_that_flipped_is_damage() {
+        let text = to_text(&baseline()).unwrap();
+        for at in 0..text.len() {
+            for bit in 0..8 {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= 1 << bit;
+                assert!(parsed(&bytes).is_err(), "bit {bit} of byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn edits_by_hand_are_refused_with_the_line() {
+        let text = to_text(&baseline()).unwrap();
+        let edits = [
+            ("[3.0]", "[4.0]"),
+            ("[3.0]", "[3]"),
+            ("[3.0]", "[\"3\"]"),
+            ("[3.0]", "[NaN]"),
+            ("[3.0]", "[1e999]"),
+            ("[3.0]", "[]"),
+            ("[3.0]", "null"),
+            ("\"definition\":3", "\"definition\":3,\"definition\":3"),
+            ("\"syncs\":{", "\"syncs\":{\"unit\":\"count\"},\"syncs\":{"),
+            ("\"class\": ", "\"klass\": "),
+            ("\"seed\":1", "\"seed\":2"),
+            ("a/b/d", "a/b/b"),
+            ("\"benchmarks\": [\n", "\"benchmarks\": [\n\n"),
+            ("first", "last"),
+        ];
+        for (from, to) in edits {
+            assert!(text.contains(from), "{from}");
+            let error = parsed(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+            assert!(matches!(error, BaselineError::Damaged { .. }), "{from} -> {to}: {error}");
+        }
+        let error = parsed(text.replacen("[3.0]", "[4.0]", 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 11 "), "{error}");
+    }
+
+    #[test]
+    fn a_version_from_the_future_is_told_apart_from_damage() {
+        let text = to_text(&baseline()).unwrap().replacen("\"format\": 1", "\"format\": 2", 1);
+        let error = parsed(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, BaselineError::Version { found: 2, .. }), "{error}");
+    }
+
+    #[test]
+    fn nonsense_with_a_right_digest_is_refused() {
+        let nonsense = |edit: fn(&mut Baseline)| {
+            let mut baseline = baseline();
+            edit(&mut baseline);
+            parsed(to_text(&baseline).unwrap().as_bytes()).unwrap_err().to_string()
+        };
+        let found = nonsense(|b| b.benchmarks.swap(0, 1));
+        assert!(found.contains("order"), "{found}");
+        let found = nonsense(|b| b.benchmarks[1] = b.benchmarks[0].clone());
+        assert!(found.contains("order"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].accepted = 7);
+        assert!(found.contains("no known time"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].metrics.get_mut("syncs").unwrap().values.clear());
+        assert!(found.contains("no figure"), "{found}");
+        let found = nonsense(|b| b.benchmarks[0].metrics.get_mut("wall-time").unwrap().anchors.truncate(1));
+        assert!(found.contains("anchors"), "{found}");
+    }
+
+    #[test]
+    fn merges_of_different_benchmarks_are_whole() {
+        let (mut ours, mut theirs, mut both) = (baseline(), baseline(), baseline());
+        ours.benchmarks[0].definition = 8;
+        theirs.benchmarks[1].definition = 9;
+        both.benchmarks[0].definition = 8;
+        both.benchmarks[1].definition = 9;
+        let lines = |b: &Baseline| to_text(b).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+        let (base, ours, theirs) = (lines(&baseline()), lines(&ours), lines(&theirs));
+        let merged: Vec<&str> = (0..base.len())
+            .map(|at| if ours[at] == base[at] { theirs[at].as_str() } else { ours[at].as_str() })
+            .collect();
+        assert_eq!(parsed((merged.join("\n") + "\n").as_bytes()).unwrap(), both);
+    }
+
+    proptest! {
+        /// Whatever happens to a file, it is read as what was written or not at all.
+        #[test]
+        fn no_damage_passes_or_panics(
+            at in 0_usize..4000,
+            length in 0_usize..40,
+            with in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let text = to_text(&baseline()).unwrap();
+            let start = at % text.len();
+            let end = (start + length).min(text.len());
+            let mut bytes = text.clone().into_bytes();
+            bytes.splice(start..end, with);
+            if bytes != text.as_bytes() {
+                match parsed(&bytes) {
+                    Ok(found) => prop_assert_eq!(found, baseline()),
+                    Err(error) => prop_assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_refused_in_words(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            prop_assert!(parsed(&bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What this machine can do at most, and how far a benchmark is from it.
+//!
+//! Figures of the device come from a process of their own, like everything that needs a driver. They hardly change, so
+//! they are kept for a week for each machine class and version of the program.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::{Floor, Reading};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bytes in a second that a copy within device memory reads and writes together.
+pub const DEVICE_COPY: &str = "device-copy";
+/// Bytes in a second from the host to the device.
+pub const UPLOAD: &str = "host-to-device";
+/// Bytes in a second from the device to the host.
+pub const DOWNLOAD: &str = "device-to-host";
+/// Operations in a second of the device, in single precision.
+pub const OPERATIONS: &str = "operations-f32";
+/// The same in half precision.
+pub const HALF_OPERATIONS: &str = "operations-f16";
+/// Time of a copy of four bytes to the host that is waited for.
+pub const SYNC: &str = "sync";
+/// Time of a dispatch of nothing.
+pub const DISPATCH: &str = "empty-dispatch";
+/// Bytes in a second that a copy within host memory reads and writes together, on one core.
+pub const HOST_COPY: &str = "host-copy";
+/// Bytes in a second that one writer gets into a file of the system's cache.
+pub const FILE_WRITE: &str = "file-write";
+
+/// What a machine can do at most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceilings {
+    /// When it was measured, RFC 3339, UTC.
+    pub measured: String,
+    /// Name and version of the program that measured it.
+    pub harness: String,
+    /// The device that was asked for.
+    pub device: String,
+    /// Name to figure.
+    pub figures: BTreeMap<String, Ceiling>,
+}
+
+/// One thing that a machine can do at most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceiling {
+    /// The unit: `bytes/s`, `operations/s`, or `ns` for what takes at least so long.
+    pub unit: String,
+    /// The figure, or why there is none.
+    pub value: Reading,
+}
+
+/// The time below which an iteration cannot get.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The time in ns.
+    pub ns: f64,
+    /// The ceiling that most of it is due to.
+    pub term: &'static str,
+}
+
+impl Ceilings {
+    fn value(&self, name: &str) -> Option<f64> {
+        self.figures.get(name)?.value.value().filter(|value| value.is_finite() && *value > 0.0)
+    }
+
+    /// The time below which an iteration with this floor cannot get. Transfers, arithmetic and work on the host overlap at
+    /// best, so the longest counts; waits and dispatches come one after the other and are added. `None` where a ceiling
+    /// that it takes is not known, or nothing is needed.
+    pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<Bound> {
+        // What computes on the host moves its bytes there, and waits for no device.
+        let memory = if on_gpu { DEVICE_COPY } else { HOST_COPY };
+        let rates = [
+            (floor.device_bytes, memory, true),
+            (floor.upload_bytes, UPLOAD, on_gpu),
+            (floor.download_bytes, DOWNLOAD, on_gpu),
+            (floor.operations, OPERATIONS, on_gpu),
+            (floor.host_bytes, HOST_COPY, true),
+            (floor.file_bytes, FILE_WRITE, true),
+        ];
+        let mut longest = Bound { ns: 0.0, term: memory };
+        for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
+            let ns = amount / self.value(ceiling)? * 1e9;
+            if ns > longest.ns {
+                longest = Bound { ns, term: ceiling };
+            }
+        }
+        let mut ns = longest.ns;
+        let mut term = longest.term;
+        let mut most = longest.ns;
+        let latencies = [(floor.syncs, SYNC), (floor.dispatches, DISPATCH)];
+        for (count, ceiling) in latencies.into_iter().filter(|(count, _)| *count > 0.0 && on_gpu) {
+            let each = count * self.value(ceiling)?;
+            ns += each;
+            if each > most {
+                (most, term) = (each, ceiling);
+            }
+        }
+        (ns > 0.0).then_some(Bound { ns, term })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::Number;
+
+    use super::*;
+
+    fn ceilings() -> Ceilings {
+        let figure =
+            |unit: &str, value: f64| Ceiling { unit: unit.into(), value: Reading::Value(Number(value)) };
+        let figures = [
+            (DEVICE_COPY, figure("bytes/s", 1e9)),
+            (UPLOAD, figure("bytes/s", 1e8)),
+            (SYNC, figure("ns", 1000.0)),
+            (DISPATCH, figure("ns", 10.0)),
+            (HOST_COPY, figure("bytes/s", 2e9)),
+        ];
+        Ceilings {
+            measured: "2026-01-01T00:00:00Z".into(),
+            harness: "perfharness 0".into(),
+            device: "auto".into(),
+            figures: figures.into_iter().map(|(name, figure)| (name.to_owned(), figure)).collect(),
+        }
+    }
+
+    #[test]
+    fn what_overlaps_counts_once_and_what_is_waited_for_is_added() {
+        let floor = Floor { device_bytes: 1000.0, upload_bytes: 1000.0, syncs: 2.0, ..Floor::default() };
+        let bound = ceilings().bound(&floor, true).unwrap();
+        assert_eq!((bound.ns, bound.term), (10_000.0 + 2000.0, UPLOAD));
+        let waits = Floor { device_bytes: 1000.0, syncs: 5.0, dispatches: 10.0, ..Floor::default() };
+        let bound = ceilings().bound(&waits, true).unwrap();
+        assert_eq!((bound.ns, bound.term), (1000.0 + 5000.0 + 100.0, SYNC));
+    }
+
+    #[test]
+    fn on_the_host_there_is_no_device_to_wait_for() {
+        let floor = Floor { device_bytes: 1000.0, upload_bytes: 1e9, syncs: 5.0, ..Floor::default() };
+        let bound = ceilings().bound(&floor, false).unwrap();
+        assert_eq!((bound.ns, bound.term), (500.0, HOST_COPY));
+    }
+
+    #[test]
+    fn without_a_ceiling_or_a_need_there_is_no_bound() {
+        let floor = Floor { operations: 1.0, ..Floor::default() };
+        assert_eq!(ceilings().bound(&floor, true), None);
+        assert_eq!(ceilings().bound(&Floor::default(), true), None);
+    }
+}

@@ -1,0 +1,363 @@
+//! Why: what moved together with a figure that got worse, and what a slow variant wastes. Measured figures only; that two
+//! of them moved together is said, and that one is the cause of the other is not.
+
+use perfharness_contract::gpu_metric as gpu;
+use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standard};
+use perfharness_verdict::judge::{Evidence, Verdict};
+
+use super::report::Row;
+use crate::units;
+use crate::{BenchmarkRecord, RunRecord};
+
+/// Causes that a sentence names; more of them would not be read.
+const NAMED: usize = 4;
+
+/// From this ratio on, a figure of a slow variant is worth naming.
+const WASTE: f64 = 1.2;
+
+/// Bytes of a peak or a copy below which a ratio says nothing.
+const FEW_BYTES: f64 = 4096.0;
+
+/// Gives each figure that got worse a sentence about itself, where it is a count or a size, and about what else moved in
+/// the same benchmark, against the same. `items` tells how many items an iteration of a benchmark handles.
+pub(super) fn explain<'a>(rows: &mut [Row], items: &dyn Fn(&str) -> Option<&'a Items>) {
+    let explained: Vec<Option<String>> = rows
+        .iter()
+        .map(|row| (row.judgement.verdict == Verdict::Regressed).then(|| explanation(row, rows, items))?)
+        .collect();
+    for (row, diagnosis) in rows.iter_mut().zip(explained) {
+        row.diagnosis = diagnosis;
+    }
+}
+
+fn explanation<'a>(row: &Row, rows: &[Row], items: &dyn Fn(&str) -> Option<&'a Items>) -> Option<String> {
+    let items = items(&row.benchmark);
+    let beside = rows.iter().filter(|other| {
+        other.benchmark == row.benchmark && other.against == row.against && other.metric != row.metric
+    });
+    let moved = beside.filter_map(|other| movement(other, items));
+    let (own, mut moved): (String, Vec<Movement>) = match row.judgement.evidence.effect() {
+        Some(effect) => {
+            let title = row.title.as_deref()?;
+            (format!("{title} {}", units::relative(effect.exp())), moved.collect())
+        }
+        // A count needs no time for a reason.
+        None => (movement(row, items)?.text, moved.filter(|movement| movement.class < Class::Time).collect()),
+    };
+    // Counts first, because they have no noise; then what moved most.
+    moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
+    if moved.is_empty() {
+        let is_time = row.judgement.evidence.effect().is_some();
+        let alone = ": no count, size or other time of it moved as well, so the same work takes longer";
+        return Some(format!("{own}{}", if is_time { alone } else { "" }));
+    }
+    let more = moved.len().saturating_sub(NAMED);
+    let named: Vec<String> = moved.into_iter().take(NAMED).map(|movement| movement.text).collect();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!("{own}: {}{more}", named.join(", ")))
+}
+
+/// How much a figure proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Exact,
+    Size,
+    Time,
+}
+
+/// A figure that got worse.
+struct Movement {
+    class: Class,
+    /// By how much, as a logarithm; without bound where there was nothing before.
+    by: f64,
+    text: String,
+}
+
+/// How a figure got worse, where it did.
+fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
+    let title = row.title.as_deref()?;
+    let lower_is_better = row.direction != Some(Direction::Higher);
+    let worse = |ratio: f64| if lower_is_better { ratio > 1.0 } else { ratio < 1.0 };
+    match &row.judgement.evidence {
+        Evidence::Exact { baseline, candidate, .. } | Evidence::Size { baseline, candidate, .. } => {
+            let (baseline, candidate) = (*baseline, *candidate);
+            let is_exact = matches!(row.judgement.evidence, Evidence::Exact { .. });
+            let counts = is_exact || row.judgement.verdict == Verdict::Regressed;
+            let is_worse = if lower_is_better { candidate > baseline } else { candidate < baseline };
+            if !counts || !is_worse {
+                return None;
+            }
+            let class = if is_exact { Class::Exact } else { Class::Size };
+            if let Some(what) = row.metric.as_deref().and_then(growing) {
+                // A leak is worth more words than what comes with it.
+                return Some(Movement { class, by: f64::INFINITY, text: grows(what, baseline, candidate) });
+            }
+            let unit = row.unit.as_deref().unwrap_or("");
+            let (from, to) = (units::value(unit, baseline), units::value(unit, candidate));
+            let mut text = format!("{title} from {from} to {to}");
+            if unit == "count" {
+                text.push_str(" in an iteration");
+                text.push_str(&for_each(candidate - baseline, items));
+            }
+            Some(Movement { class, by: (candidate / baseline).ln().abs(), text })
+        }
+        Evidence::TimePaired(evidence) => {
+            let beyond = evidence.ratio_interval.is_some_and(|i| i.lower > 1.0);
+            (beyond && worse(evidence.ratio)).then(|| slower(title, evidence.ratio))
+        }
+        Evidence::TimeUnpaired(evidence) => (evidence.ratio_interval.lower > 1.0 && worse(evidence.ratio))
+            .then(|| slower(title, evidence.ratio)),
+        Evidence::None | Evidence::Identical { .. } => None,
+    }
+}
+
+fn slower(title: &str, ratio: f64) -> Movement {
+    let text = format!("{title} {}", units::relative(ratio));
+    Movement { class: Class::Time, by: ratio.ln().abs(), text }
+}
+
+/// " (1 more for each of its 100 steps)", where what was added is the same for each item.
+fn for_each(change: f64, items: Option<&Items>) -> String {
+    let Some(items) = items.filter(|items| items.count > 1) else { return String::new() };
+    let each = change.abs() / items.count as f64;
+    if each < 1.0 || each.fract() != 0.0 {
+        return String::new();
+    }
+    let word = if change > 0.0 { "more" } else { "fewer" };
+    format!(
+        " ({} {word} for each of its {} {})",
+        units::count(each),
+        units::count(items.count as f64),
+        items.unit
+    )
+}
+
+/// What a metric is the growth of; none where it is none.
+fn growing(metric: &str) -> Option<&'static str> {
+    match metric {
+        standard::HEAP_GROWTH => Some("heap"),
+        gpu::DEVICE_GROWTH => Some("device memory"),
+        _ => None,
+    }
+}
+
+/// "heap grows by 1,024 bytes an iteration".
+fn grows(what: &str, before: f64, now: f64) -> String {
+    let bytes = |value: f64| format!("{} byte{}", units::count(value), if value == 1.0 { "" } else { "s" });
+    if now <= 0.0 {
+        // It gives back less than before.
+        return format!("{what} shrinks by {} an iteration instead of {}", bytes(-now), bytes(-before));
+    }
+    let instead = if before > 0.0 { format!(" instead of {}", bytes(before)) } else { String::new() };
+    format!("{what} grows by {} an iteration{instead}", bytes(now))
+}
+
+/// What a variant in the role `slow` wastes against the best variant of its case, in one sentence; `None` where it has no
+/// figure that is worse, or there is nothing to hold it against.
+pub fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
+    if slow.role != Role::Slow || !slow.succeeded() {
+        return None;
+    }
+    let workload = record.workloads.iter().find(|w| w.id == slow.id.workload)?;
+    let wall =
+        |b: &BenchmarkRecord| b.metrics.get(standard::WALL_TIME)?.value.value().filter(|v| v.is_finite());
+    let siblings = record.benchmarks.iter().filter(|b| {
+        b.id.workload == slow.id.workload && b.id.case == slow.id.case && b.id != slow.id && b.succeeded()
+    });
+    // The best that anybody can do here, whatever its name.
+    let best = siblings
+        .filter(|b| wall(b).is_some())
+        .min_by(|a, b| wall(a).unwrap_or(f64::NAN).total_cmp(&wall(b).unwrap_or(f64::NAN)))?;
+    let defined = record.metrics.iter().chain(&workload.metrics);
+    let mut wasted: Vec<(f64, String)> = defined.filter_map(|metric| wasted(metric, slow, best)).collect();
+    wasted.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let faster = wall(slow)? / wall(best)?;
+    let how_much = if faster > 1.0 {
+        format!("{} needs {} of the time", best.id.variant, units::percent(1.0 / faster))
+    } else {
+        format!("no variant is faster here; {} comes next", best.id.variant)
+    };
+    if wasted.is_empty() {
+        return Some(format!("{how_much}. No count or size differs by much."));
+    }
+    let named: Vec<String> = wasted.into_iter().take(NAMED).map(|(_, text)| text).collect();
+    Some(format!("{how_much}. Against it: {}.", named.join("; ")))
+}
+
+/// A count or size that the slow one has more of.
+fn wasted(metric: &MetricDef, slow: &BenchmarkRecord, best: &BenchmarkRecord) -> Option<(f64, String)> {
+    let is_wait = metric.id.as_str() == gpu::HOST_WAIT;
+    let judged = matches!(metric.kind, MetricKind::Exact | MetricKind::Size) || is_wait;
+    if !judged || metric.work || metric.direction != Direction::Lower {
+        return None;
+    }
+    let record = |b: &BenchmarkRecord| {
+        let record = b.metrics.get(metric.id.as_str())?;
+        Some((record.kind, record.value.value().filter(|v| v.is_finite())?))
+    };
+    let ((kind, more), (best_kind, less)) = (record(slow)?, record(best)?);
+    if let Some(what) = growing(metric.id.as_str()) {
+        // What varies proves nothing.
+        let counted = kind == MetricKind::Exact && best_kind == MetricKind::Exact;
+        let leaks = counted && more > less && more > 0.0;
+        return leaks.then(|| (f64::INFINITY, grows(what, less, more)));
+    }
+    if metric.unit == "bytes" && more < FEW_BYTES {
+        return None;
+    }
+    let ratio = more / less.max(1.0);
+    let text = format!(
+        "{} {} instead of {}",
+        metric.label(),
+        units::value(&metric.unit, more),
+        if less == 0.0 { "none".to_owned() } else { units::value(&metric.unit, less) }
+    );
+    (more > less && ratio >= WASTE).then_some((ratio, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Against;
+    use crate::testing as sample;
+
+    fn is_slower(row: &Row) -> bool {
+        row.judgement.verdict == Verdict::Regressed && row.judgement.evidence.effect().is_some()
+    }
+
+    #[test]
+    fn a_regressed_time_names_the_counts_that_moved_with_it() {
+        let mut rows = sample::rows();
+        // One benchmark with a slower time, a sync more, and a wait that grew.
+        for row in &mut rows {
+            row.benchmark = "w/c/v".into();
+            row.against = Against::Base;
+        }
+        explain(&mut rows, &|_| None);
+        let slower: Vec<&Row> = rows.iter().filter(|row| is_slower(row)).collect();
+        assert!(!slower.is_empty());
+        for row in slower {
+            let text = row.diagnosis.as_deref().unwrap();
+            assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
+            assert!(text.contains("syncs from ") && text.contains(" in an iteration"), "{text}");
+        }
+        let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
+        assert!(rows.iter().filter(|row| !regressed(row)).all(|row| row.diagnosis.is_none()));
+    }
+
+    #[test]
+    fn a_time_that_moved_alone_says_so() {
+        let mut rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
+        explain(&mut rows, &|_| None);
+        assert!(rows[0].diagnosis.as_deref().unwrap().contains("the same work takes longer"));
+    }
+
+    #[test]
+    fn a_slow_variant_is_told_what_it_wastes_in_measured_figures() {
+        let text = include_str!("../../../cli/tests/fixtures/record.json");
+        let record = crate::file::parse(std::path::Path::new("record.json"), text).unwrap();
+        let slow = record.benchmarks.iter().find(|b| b.id.to_string() == "json-logging/n1000/slow").unwrap();
+        insta::assert_snapshot!(waste(&record, slow).unwrap());
+        let other = record.benchmarks.iter().find(|b| b.role != Role::Slow).unwrap();
+        assert_eq!(waste(&record, other), None);
+    }
+
+    /// A count or a size that was judged.
+    fn row(metric: &str, title: &str, unit: &str, baseline: f64, candidate: f64) -> Row {
+        let policy = perfharness_verdict::judge::ExactPolicy::COUNTS;
+        let figure = perfharness_verdict::judge::ExactFigure::same;
+        let judgement = perfharness_verdict::judge::judge_exact(
+            figure(baseline),
+            figure(candidate),
+            policy,
+            perfharness_verdict::judge::Direction::Lower,
+        );
+        Row {
+            benchmark: "w/c/v".into(),
+            metric: Some(metric.into()),
+            title: Some(title.into()),
+            unit: Some(unit.into()),
+            direction: Some(Direction::Lower),
+            against: Against::Base,
+            judgement: judgement.unwrap(),
+            sentence: String::new(),
+            diagnosis: None,
+            reproduce: String::new(),
+        }
+    }
+
+    fn diagnosed(rows: Vec<Row>) -> Vec<Option<String>> {
+        let mut rows = rows;
+        let items = Items { count: 100, unit: "steps".into() };
+        explain(&mut rows, &|_| Some(&items));
+        rows.into_iter().map(|row| row.diagnosis).collect()
+    }
+
+    #[test]
+    fn a_leak_is_named_by_its_own_row_and_by_the_counts_that_came_with_it() {
+        let rows = vec![
+            row("heap-growth", "heap growth", "bytes", 0.0, 1024.0),
+            row("heap-allocations", "heap allocations", "count", 2.0, 3.0),
+            row("syncs", "syncs", "count", 1.0, 1.0),
+        ];
+        let due = [
+            Some(
+                "heap grows by 1,024 bytes an iteration: heap allocations from 2 to 3 in an iteration"
+                    .to_owned(),
+            ),
+            Some(
+                "heap allocations from 2 to 3 in an iteration: heap grows by 1,024 bytes an iteration"
+                    .to_owned(),
+            ),
+            None,
+        ];
+        assert_eq!(diagnosed(rows), due);
+        let device = vec![row("device-growth", "device memory growth", "bytes", 64.0, 128.0)];
+        let due = "device memory grows by 128 bytes an iteration instead of 64 bytes";
+        assert_eq!(diagnosed(device), [Some(due.to_owned())]);
+        let given_back = vec![row("heap-growth", "heap growth", "bytes", -64.0, -1.0)];
+        let due = "heap shrinks by 1 byte an iteration instead of 64 bytes";
+        assert_eq!(diagnosed(given_back), [Some(due.to_owned())]);
+    }
+
+    #[test]
+    fn what_is_added_for_each_item_says_so() {
+        let one =
+            |change| diagnosed(vec![row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
+        let due = "heap allocations from 1 to 201 in an iteration (2 more for each of its 100 steps)";
+        assert_eq!(one(200.0), [Some(due.to_owned())]);
+        assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 in an iteration".to_owned())]);
+        assert_eq!(one(1.0), [Some("heap allocations from 1 to 2 in an iteration".to_owned())]);
+    }
+
+    #[test]
+    fn a_slow_variant_that_leaks_is_told_so_first() {
+        let text = include_str!("../../../cli/tests/fixtures/record.json");
+        let mut record = crate::file::parse(std::path::Path::new("record.json"), text).unwrap();
+        let id = "json-logging/n1000/slow";
+        let metrics = standard::heap_metrics();
+        let workload = record.workloads.iter_mut().find(|w| w.id.as_str() == "json-logging").unwrap();
+        workload.metrics.retain(|metric| metric.id != standard::HEAP_GROWTH);
+        workload.metrics.extend(metrics.into_iter().filter(|metric| metric.id == standard::HEAP_GROWTH));
+        for benchmark in record.benchmarks.iter_mut().filter(|b| b.id.workload == "json-logging") {
+            let figure = benchmark.metrics["file-writes"].clone();
+            let value = if benchmark.id.to_string() == id { 1024.0 } else { 0.0 };
+            let value = perfharness_contract::Reading::Value(perfharness_contract::Number(value));
+            let growth = crate::MetricRecord { kind: MetricKind::Exact, value, ..figure };
+            benchmark.metrics.insert(standard::HEAP_GROWTH.into(), growth);
+        }
+        let told = |record: &RunRecord| {
+            let slow = record.benchmarks.iter().find(|b| b.id.to_string() == id).unwrap();
+            waste(record, slow).unwrap()
+        };
+        assert!(
+            told(&record).contains("Against it: heap grows by 1,024 bytes an iteration;"),
+            "{}",
+            told(&record)
+        );
+        // A figure that varies between launches proves nothing.
+        let slow = record.benchmarks.iter_mut().find(|b| b.id.to_string() == id).unwrap();
+        slow.metrics.get_mut(standard::HEAP_GROWTH).unwrap().kind = MetricKind::Size;
+        assert!(!told(&record).contains("grows"), "{}", told(&record));
+    }
+}

@@ -1,0 +1,349 @@
+//! Which change of which metric matters: the configuration's rules over the defaults.
+
+use std::str::FromStr;
+
+use perfharness_contract::gpu_metric::DEVICE_GROWTH;
+use perfharness_contract::{BenchmarkId, Effort, standard};
+use perfharness_verdict::judge::{
+    Direction, ExactPolicy, Limit, SIZE_FLOOR_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy,
+    TIME_THRESHOLD, TimePolicy,
+};
+use serde::{Deserialize, Deserializer, de};
+
+use crate::Pattern;
+
+/// The bytes by which a resident set has to grow to matter. It holds what the allocator and the loader keep, too, and
+/// moves by hundreds of kilobytes between processes that do the same.
+const RESIDENT_FLOOR_BYTES: f64 = 1024.0 * 1024.0;
+
+/// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the launches
+/// nearest to each other are compared, so that what varies is out of it already; 64 KiB would be a leak of 64 MiB in a
+/// thousand iterations.
+const GROWTH_FLOOR_BYTES: f64 = 512.0;
+
+/// The `[gate]` section of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct GatePolicy {
+    /// The effort that a gate measures with.
+    pub effort: Option<Effort>,
+    /// The share by which a time has to change to matter.
+    pub time: Option<Limit>,
+    /// The same for times of GPU workloads on a software adapter.
+    pub software_time: Option<Limit>,
+    /// The share by which a size has to change to matter.
+    pub size: Option<Limit>,
+    /// The bytes by which a size has to change to matter.
+    pub size_floor: Option<Bytes>,
+    /// Rules for some benchmarks and metrics; later ones win.
+    pub limit: Vec<LimitRule>,
+    /// Regressions that somebody accepted.
+    pub acknowledged: Vec<Acknowledgement>,
+    /// Command that builds the worker of a source tree; Cargo, by default.
+    pub build: Option<Vec<String>>,
+    /// Command that starts the worker that was built.
+    pub worker: Option<Vec<String>>,
+    /// True, the default, if workers read files of the sources when they run. Where they do not, builds that are
+    /// the same to the byte need no measuring.
+    pub reads_sources: Option<bool>,
+}
+
+/// A rule for some benchmarks and metrics. What it does not say stays as it is.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LimitRule {
+    /// The benchmarks, `WORKLOAD[/CASE[/VARIANT]]` with globs.
+    pub benchmark: Glob,
+    /// The metric; every metric where absent.
+    pub metric: Option<String>,
+    /// For times: the share that does not matter yet.
+    pub threshold: Option<Limit>,
+    /// For exact figures: the change that does not matter yet, in the metric's unit.
+    pub slack: Option<Limit>,
+    /// For sizes: the share that does not matter yet.
+    pub relative: Option<Limit>,
+    /// For sizes: the change that does not matter yet, in the metric's unit.
+    pub floor: Option<Limit>,
+}
+
+/// A regression that somebody accepted, up to a bound, until the baseline is accepted anew.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Acknowledgement {
+    /// The benchmarks.
+    pub benchmark: Glob,
+    /// The metric; `definition` for a change of the way in which it is measured and judged.
+    pub metric: String,
+    /// For figures without noise and sizes: the largest figure that is accepted (the smallest, where more is better); for
+    /// the version of a definition: the latest.
+    pub bound: Option<f64>,
+    /// For times: the largest ratio to the baseline that is accepted, e.g. 1.2.
+    pub ratio: Option<f64>,
+    /// Why.
+    pub reason: String,
+    /// Since when, RFC 3339 or a date; it counts until figures are accepted that are later.
+    pub since: Moment,
+}
+
+/// A pattern that remembers how it was written.
+#[derive(Clone, Debug)]
+pub struct Glob(Pattern);
+
+impl PartialEq for Glob {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl<'de> Deserialize<'de> for Glob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// A number of bytes, written as `"64 KiB"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bytes(u64);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let size = bytesize::ByteSize::from_str(&text);
+        size.map(|size| Self(size.as_u64()))
+            .map_err(|_| de::Error::custom(format!("write a size such as \"64 KiB\", not {text:?}")))
+    }
+}
+
+/// A moment, written as a date or as RFC 3339.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment(jiff::Timestamp);
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let date = || text.parse::<jiff::civil::Date>().ok()?.in_tz("UTC").ok().map(|day| day.timestamp());
+        let moment = text.parse().ok().or_else(date);
+        moment.map(Self).ok_or_else(|| {
+            de::Error::custom(format!("write a date such as \"2026-01-31\" or RFC 3339, not {text:?}"))
+        })
+    }
+}
+
+/// What a metric is judged by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject<'a> {
+    /// The benchmark.
+    pub id: &'a BenchmarkId,
+    /// The metric.
+    pub metric: &'a str,
+    /// Its unit.
+    pub unit: &'a str,
+    /// Whether it is a time of something that runs on a software adapter.
+    pub is_software: bool,
+}
+
+impl GatePolicy {
+    fn rules<'a>(&'a self, subject: &Subject<'a>) -> impl Iterator<Item = &'a LimitRule> + use<'a> {
+        let (id, metric) = (subject.id, subject.metric);
+        self.limit
+            .iter()
+            .filter(move |rule| rule.benchmark.0.matches_id(id))
+            .filter(move |rule| rule.metric.as_ref().is_none_or(|named| named == metric))
+    }
+
+    /// The policy without the commands that make the sides.
+    #[must_use]
+    pub fn without_commands(&self) -> Self {
+        Self { build: None, worker: None, reads_sources: None, ..self.clone() }
+    }
+
+    /// How a time is judged where no rule says otherwise.
+    pub fn time_default(&self) -> TimePolicy {
+        TimePolicy { threshold: self.time.unwrap_or(limit(TIME_THRESHOLD)) }
+    }
+
+    /// How a time is judged.
+    pub fn time(&self, subject: &Subject<'_>) -> TimePolicy {
+        let (own, default) = if subject.is_software {
+            (self.software_time, SOFTWARE_TIME_THRESHOLD)
+        } else {
+            (self.time, TIME_THRESHOLD)
+        };
+        let named = self.rules(subject).filter_map(|rule| rule.threshold).last();
+        TimePolicy { threshold: named.or(own).unwrap_or(limit(default)) }
+    }
+
+    /// How a figure with little noise is judged.
+    pub fn size(&self, subject: &Subject<'_>) -> SizePolicy {
+        let is_bytes = subject.unit == "bytes";
+        let default_floor = match subject.metric {
+            standard::PEAK_RSS => RESIDENT_FLOOR_BYTES,
+            standard::HEAP_GROWTH | DEVICE_GROWTH => GROWTH_FLOOR_BYTES,
+            _ if is_bytes => SIZE_FLOOR_BYTES,
+            _ => SizePolicy::COUNTS.floor.get(),
+        };
+        let own_floor = self.size_floor.filter(|_| is_bytes).map(|Bytes(bytes)| limit(bytes as f64));
+        let relative = self.rules(subject).filter_map(|rule| rule.relative).last();
+        let floor = self.rules(subject).filter_map(|rule| rule.floor).last();
+        SizePolicy {
+            relative: relative.or(self.size).unwrap_or(limit(SIZE_RELATIVE)),
+            floor: floor.or(own_floor).unwrap_or(limit(default_floor)),
+        }
+    }
+
+    /// How a figure without noise is judged.
+    pub fn exact(&self, subject: &Subject<'_>) -> ExactPolicy {
+        let slack = self.rules(subject).filter_map(|rule| rule.slack).last();
+        ExactPolicy { slack: slack.unwrap_or(Limit::ZERO), demoted: self.size(subject) }
+    }
+}
+
+fn limit(value: f64) -> Limit {
+    Limit::new(value).unwrap_or(Limit::ZERO)
+}
+
+/// The name, in the place of a metric, of the way in which something is measured and judged.
+const DEFINITION: &str = "definition";
+
+impl Acknowledgement {
+    /// The acknowledgement of every redefinition.
+    pub fn of_redefinitions(reason: &str) -> Option<Self> {
+        Some(Self {
+            benchmark: Glob("*".parse().ok()?),
+            metric: DEFINITION.into(),
+            bound: Some(f64::INFINITY),
+            ratio: None,
+            reason: reason.into(),
+            since: Moment(jiff::Timestamp::UNIX_EPOCH),
+        })
+    }
+
+    /// Tells if it is about the definition of something: a benchmark, a workload, or the configuration file.
+    pub fn is_of(&self, subject: &str) -> bool {
+        let is_it = match subject.parse() {
+            Ok(id) => self.benchmark.0.matches_id(&id),
+            Err(_) => self.benchmark.0.matches_workload(subject),
+        };
+        self.metric == DEFINITION && is_it
+    }
+
+    /// Whether it is about a metric of a benchmark.
+    pub fn is_about(&self, id: &BenchmarkId, metric: &str) -> bool {
+        self.benchmark.0.matches_id(id) && self.metric == metric
+    }
+
+    /// Whether figures were accepted since.
+    pub fn is_expired(&self, accepted: &str) -> bool {
+        accepted.parse::<jiff::Timestamp>().is_ok_and(|when| when > self.since.0)
+    }
+
+    /// Whether the bound holds; none of the two bounds means that any change is accepted.
+    pub fn covers(&self, figure: Option<f64>, ratio: Option<f64>, direction: Direction) -> bool {
+        let within = |bound: f64, found: f64| match direction {
+            Direction::Higher => found >= bound,
+            Direction::Lower | Direction::Neutral => found <= bound,
+        };
+        let holds = |bound: Option<f64>, found: Option<f64>| {
+            bound.is_none_or(|bound| found.is_some_and(|found| within(bound, found)))
+        };
+        holds(self.bound, figure) && holds(self.ratio, ratio)
+    }
+}
+
+/// The direction in the words of the verdict.
+pub(super) fn direction(direction: perfharness_contract::Direction) -> Direction {
+    match direction {
+        perfharness_contract::Direction::Lower => Direction::Lower,
+        perfharness_contract::Direction::Higher => Direction::Higher,
+        perfharness_contract::Direction::Neutral => Direction::Neutral,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(text: &str) -> GatePolicy {
+        toml::from_str(text).unwrap()
+    }
+
+    fn subject<'a>(id: &'a BenchmarkId, metric: &'a str, unit: &'a str) -> Subject<'a> {
+        Subject { id, metric, unit, is_software: false }
+    }
+
+    #[test]
+    fn without_a_file_the_defaults_hold() {
+        let id = "a/b/c".parse().unwrap();
+        let policy = GatePolicy::default();
+        let time = subject(&id, "wall-time", "ns");
+        assert_eq!(policy.time(&time).threshold.get(), 0.03);
+        assert_eq!(policy.time(&Subject { is_software: true, ..time }).threshold.get(), 0.5);
+        assert_eq!(policy.exact(&subject(&id, "syncs", "count")), ExactPolicy::COUNTS);
+        assert_eq!(policy.exact(&subject(&id, "upload-bytes", "bytes")), ExactPolicy::BYTES);
+        assert_eq!(policy.size(&subject(&id, "heap-peak", "bytes")), SizePolicy::BYTES);
+        let growth = subject(&id, "heap-growth", "bytes");
+        assert_eq!(policy.exact(&growth).slack, Limit::ZERO);
+        assert_eq!(policy.size(&growth).floor.get(), 512.0);
+    }
+
+    #[test]
+    fn later_rules_win_and_say_no_more_than_they_say() {
+        let policy = policy(
+            r#"
+            time = 0.1
+            size-floor = "1 MiB"
+            [[limit]]
+            benchmark = "a"
+            threshold = 0.2
+            relative = 0.5
+            [[limit]]
+            benchmark = "a/*/c"
+            metric = "wall-time"
+            threshold = 0.3
+            "#,
+        );
+        let (ours, other) = ("a/b/c".parse().unwrap(), "x/b/c".parse().unwrap());
+        assert_eq!(policy.time(&subject(&ours, "wall-time", "ns")).threshold.get(), 0.3);
+        assert_eq!(policy.time(&subject(&ours, "gpu-busy", "ns")).threshold.get(), 0.2);
+        assert_eq!(policy.time(&subject(&other, "wall-time", "ns")).threshold.get(), 0.1);
+        let size = policy.size(&subject(&ours, "heap-peak", "bytes"));
+        assert_eq!((size.relative.get(), size.floor.get()), (0.5, f64::from(1 << 20)));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "time = -1.0",
+            "time = nan",
+            "tiem = 0.1",
+            "size-floor = \"many\"",
+            "[[limit]]\nbenchmark = \"a/b/c/d\"",
+            "[[acknowledged]]\nbenchmark = \"a\"\nmetric = \"syncs\"\nreason = \"x\"\nsince = \"soon\"",
+        ] {
+            assert!(toml::from_str::<GatePolicy>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_holds_up_to_its_bound_and_until_figures_are_accepted() {
+        let policy = policy(
+            r#"
+            [[acknowledged]]
+            benchmark = "a/b/c"
+            metric = "syncs"
+            bound = 4
+            reason = "the new check needs it"
+            since = "2026-03-01"
+            "#,
+        );
+        let acknowledged = &policy.acknowledged[0];
+        assert!(acknowledged.is_about(&"a/b/c".parse().unwrap(), "syncs"));
+        assert!(!acknowledged.is_about(&"a/b/c".parse().unwrap(), "copies"));
+        assert!(acknowledged.covers(Some(4.0), None, Direction::Lower));
+        assert!(!acknowledged.covers(Some(5.0), None, Direction::Lower));
+        assert!(!acknowledged.covers(None, None, Direction::Lower));
+        assert!(!acknowledged.is_expired("2026-02-28T23:00:00Z"));
+        assert!(acknowledged.is_expired("2026-03-01T08:00:00Z"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Records of runs, and the judging of them.
+//!
+//! A run leaves `run.json` ([`RunRecord`]), for people, gates and history, and beside it its raw samples in a columnar
+//! file ([`samples`]). [`baseline`] holds accepted figures, and [`compare`] judges a record against them, against the base
+//! that was measured in the same rounds, and against the claims of its workloads. All of it is a pure function of files:
+//! the crate starts no process and opens no device.
+//!
+//! [`Outcome`], [`Origin`], [`Design`] and the other plain types that a record stores stand here as well, below both the
+//! engine that makes a record and the report that shows it.
+
+pub mod baseline;
+mod case;
+pub mod ceilings;
+pub mod compare;
+mod design;
+mod environment;
+pub mod file;
+pub mod file_name;
+mod flag;
+pub mod index_file;
+pub mod json;
+mod machine;
+pub mod memory;
+mod observed;
+mod outcome;
+mod pattern;
+pub mod plain_text;
+mod redefinition;
+pub mod samples;
+pub mod schema;
+mod side;
+mod source;
+mod stacks;
+pub mod telemetry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod types;
+pub mod units;
+mod worker_command;
+
+pub use case::{CaseEnd, Pairing};
+pub use design::{Design, LookPlan};
+pub use environment::Environment;
+pub use flag::{Contamination, Flag};
+pub use machine::{Machine, SOFTWARE_ADAPTER};
+pub use memory::{MemoryPoint, MemoryStory};
+pub use observed::{Followed, Phase, Profiled, Timeline};
+pub use outcome::Outcome;
+pub use pattern::{Pattern, PatternError};
+pub use redefinition::Redefinition;
+pub use side::{Origin, Side, Stage};
+pub use source::{SourceState, short_commit};
+pub use stacks::{StackProfile, fold, fold_line};
+pub use types::*;
+pub use worker_command::WorkerCommand;

@@ -1,0 +1,160 @@
+//! What is in a folder of memory stories.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use perfharness_contract::BenchmarkId;
+use perfharness_verdict::GrowthVerdict;
+use serde::{Deserialize, Serialize};
+
+use perfharness_record::MemoryPoint;
+use perfharness_record::Outcome;
+use perfharness_record::index_file;
+use perfharness_record::index_file::IndexError;
+use perfharness_record::memory::Finding;
+
+/// Version of `index.json`.
+///
+/// Changes: 1, the first.
+pub const INDEX_FORMAT: u32 = 1;
+/// Name of the file.
+pub const INDEX_FILE: &str = "index.json";
+
+/// What is in a folder of memory stories.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryIndex {
+    /// Version of this file.
+    pub format: u32,
+    /// Name and version of the program that wrote it.
+    pub harness: String,
+    /// What was asked for, whether it could be watched or not.
+    pub benchmarks: Vec<FollowedBenchmark>,
+}
+
+impl Default for MemoryIndex {
+    fn default() -> Self {
+        Self {
+            format: INDEX_FORMAT,
+            harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
+            benchmarks: Vec::new(),
+        }
+    }
+}
+
+/// A benchmark, and what became of following it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FollowedBenchmark {
+    /// The benchmark.
+    pub id: BenchmarkId,
+    /// When.
+    pub taken: String,
+    /// How the launch ended.
+    pub outcome: Outcome,
+    /// What was seen.
+    pub memory: MemoryState,
+}
+
+/// What was seen, or a typed absence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MemoryState {
+    /// Something.
+    Taken(MemoryFacts),
+    /// Nothing.
+    Absent {
+        /// Why.
+        absent: String,
+    },
+}
+
+impl MemoryState {
+    /// The facts, where there are some.
+    pub fn facts(&self) -> Option<&MemoryFacts> {
+        match self {
+            Self::Taken(facts) => Some(facts),
+            Self::Absent { .. } => None,
+        }
+    }
+}
+
+/// A story in figures, and its picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryFacts {
+    /// What follows.
+    pub verdict: GrowthVerdict,
+    /// The same in words.
+    pub sentence: String,
+    /// Iterations that were asked for.
+    pub asked: u64,
+    /// Iterations that were watched.
+    pub iterations: u64,
+    /// Time of one, in ns.
+    pub iteration_ns: f64,
+    /// What each series showed.
+    pub series: Vec<Finding>,
+    /// After so many iterations each.
+    pub points: Vec<MemoryPoint>,
+    /// Metrics that were not told, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+    /// Name of the picture within the folder.
+    pub file: String,
+}
+
+impl MemoryIndex {
+    /// Reads an index from text.
+    ///
+    /// # Errors
+    /// When it is none, of another version, or names files outside its folder.
+    pub fn parse(text: &str) -> Result<Self, IndexError> {
+        index_file::parse(text, INDEX_FORMAT, "memory stories", |index: &Self| {
+            index.files().map(str::to_owned).collect()
+        })
+    }
+
+    /// Reads the index of a folder; none where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not right.
+    pub fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
+        index_file::read(folder, INDEX_FILE, Self::parse)
+    }
+
+    /// Names of all files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.benchmarks.iter().filter_map(|b| b.memory.facts()).map(|facts| facts.file.as_str())
+    }
+
+    /// What became of following a benchmark.
+    pub fn benchmark(&self, id: &BenchmarkId) -> Option<&FollowedBenchmark> {
+        self.benchmarks.iter().find(|benchmark| benchmark.id == *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_index_of_this_version_is_refused() {
+        let index = |file: &str| {
+            json!({"format": 1, "harness": "h", "benchmarks": [{
+                "id": "w/c/v", "taken": "t", "outcome": {"kind": "ok"}, "memory": {
+                    "verdict": "flat", "sentence": "flat", "asked": 1, "iterations": 1, "iteration_ns": 1.0, "series": [],
+                    "points": [{"iterations": 0, "resident": 1.0}], "file": file
+                }
+            }]})
+            .to_string()
+        };
+        let read = MemoryIndex::parse(&index("w-c-v.svg")).unwrap();
+        assert_eq!(read.files().collect::<Vec<_>>(), ["w-c-v.svg"]);
+        assert_eq!(MemoryIndex::parse(&serde_json::to_string(&read).unwrap()).unwrap(), read);
+        assert!(matches!(MemoryIndex::parse("[]"), Err(IndexError::Parse { .. })));
+        assert!(matches!(MemoryIndex::parse("{\"format\": 2}"), Err(IndexError::Version { found: 2, .. })));
+        assert!(matches!(MemoryIndex::parse(&index("../x.svg")), Err(IndexError::Outside { .. })));
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(MemoryIndex::read(folder.path()), Ok(None)));
+    }
+}

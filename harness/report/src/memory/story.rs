@@ -1,0 +1,164 @@
+//! Findings about the memory of a benchmark, in words.
+
+use perfharness_record::memory::{Finding, MemoryStory, Series, verdict};
+use perfharness_verdict::{GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS};
+
+use perfharness_record::units;
+
+/// What was found, in one sentence.
+pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
+    let iterations = units::count(story.iterations() as f64);
+    let of = |verdict| findings.iter().filter(move |finding| finding.test.verdict == verdict);
+    let said = match verdict(findings) {
+        GrowthVerdict::Grows => {
+            let growing: Vec<String> = of(GrowthVerdict::Grows).map(grows).collect();
+            format!("{} over {iterations} iterations", growing.join("; "))
+        }
+        GrowthVerdict::Unclear if findings.is_empty() => "unclear: nothing is told of its memory".to_owned(),
+        GrowthVerdict::Unclear if story.points.len() < MIN_GROWTH_POINTS => {
+            format!("unclear: {iterations} iterations are too few to tell")
+        }
+        GrowthVerdict::Unclear => {
+            let steps: Vec<String> = of(GrowthVerdict::Unclear).map(steps).collect();
+            format!("unclear: {}; more iterations would tell", steps.join("; "))
+        }
+        GrowthVerdict::Flat => format!("flat over {iterations} iterations: {}", flat(findings)),
+    };
+    let asked = story.asked;
+    if story.iterations() < asked {
+        let (asked, time) = (units::count(asked as f64), units::duration(story.iteration_ns));
+        return format!("{said} (not {asked}: one takes {time})");
+    }
+    said
+}
+
+/// "heap grows by 1,024 bytes an iteration (exact count)".
+fn grows(finding: &Finding) -> String {
+    let GrowthTest { per_iteration, interval, .. } = finding.test;
+    let is_exact = finding.series != Series::Resident && interval.lower == interval.upper;
+    let (lower, upper) = (units::count(interval.lower), units::count(interval.upper));
+    let how_sure = if is_exact {
+        " (exact count)".to_owned()
+    } else if lower == upper {
+        String::new()
+    } else {
+        format!(" (between {lower} and {upper})")
+    };
+    format!("{} grows by {} an iteration{how_sure}", finding.series.label(), bytes(per_iteration))
+}
+
+/// "heap grew by 32.8 kB in 5 steps, the last within 520 iterations".
+fn steps(finding: &Finding) -> String {
+    let GrowthTest { total, steps, last_step, .. } = finding.test;
+    format!(
+        "{} grew by {} in {}, the last after {} iterations",
+        finding.series.label(),
+        units::bytes(total),
+        units::counted(steps, "step"),
+        units::count(last_step)
+    )
+}
+
+/// "heap +0 B, resident set +12.3 kB (a leak would have been seen from 40 bytes an iteration on)".
+fn flat(findings: &[Finding]) -> String {
+    let each = |finding: &Finding| {
+        let GrowthTest { total, smallest, .. } = finding.test;
+        let sign = if total < 0.0 { "" } else { "+" };
+        let seen = smallest.map_or_else(String::new, |smallest: f64| match smallest {
+            ..1.0 => " (any leak would have been seen)".to_owned(),
+            _ => format!(" (a leak would have been seen from {} an iteration on)", bytes(smallest.ceil())),
+        });
+        format!("{} {sign}{}{seen}", finding.series.label(), units::bytes(total))
+    };
+    findings.iter().map(each).collect::<Vec<_>>().join(", ")
+}
+
+fn bytes(value: f64) -> String {
+    format!("{} byte{}", units::count(value), if value == 1.0 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perfharness_record::memory::{MemoryPoint, findings};
+
+    use super::*;
+
+    fn story(points: u64, point: impl Fn(f64) -> MemoryPoint) -> MemoryStory {
+        let point = |at: u64| MemoryPoint { iterations: at * 20, ..point(at as f64 * 20.0) };
+        MemoryStory {
+            asked: 1000,
+            iteration_ns: 2e6,
+            points: (0..=points).map(point).collect(),
+            absent: BTreeMap::new(),
+        }
+    }
+
+    fn told(story: &MemoryStory) -> (GrowthVerdict, String) {
+        let findings = findings(story);
+        (verdict(&findings), sentence(story, &findings))
+    }
+
+    #[test]
+    fn a_leak_is_named_with_its_series_and_its_size() {
+        let leak = story(50, |at| MemoryPoint {
+            heap: Some(1024.0 * at),
+            resident: Some(8e6 + 4096.0 * (at / 4.0).floor()),
+            ..MemoryPoint::default()
+        });
+        let (verdict, said) = told(&leak);
+        assert_eq!(verdict, GrowthVerdict::Grows);
+        assert!(
+            said.starts_with(
+                "heap grows by 1,024 bytes an iteration (exact count); resident set grows by 1,02"
+            )
+        );
+        assert!(said.ends_with("over 1,000 iterations"), "{said}");
+    }
+
+    #[test]
+    fn what_is_flat_says_what_it_could_have_seen() {
+        let still = story(50, |at| MemoryPoint {
+            heap: Some(0.0),
+            resident: Some(8e6 + if at > 100.0 { 12_288.0 } else { 0.0 }),
+            ..MemoryPoint::default()
+        });
+        let (verdict, said) = told(&still);
+        assert_eq!(verdict, GrowthVerdict::Flat);
+        assert!(
+            said.starts_with("flat over 1,000 iterations: heap +0 B (any leak would have been seen), resident set +12.3 kB (a leak would have been seen from "),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_step_at_the_end_leaves_it_open_and_names_the_series() {
+        let step = story(50, |at| MemoryPoint {
+            device: Some(if at >= 900.0 { 4e6 } else { 3e6 }),
+            ..MemoryPoint::default()
+        });
+        let due = "unclear: device memory in use grew by 1.00 MB in 1 step, the last after 900 iterations; more iterations would tell";
+        assert_eq!(told(&step), (GrowthVerdict::Unclear, due.into()));
+    }
+
+    #[test]
+    fn few_iterations_and_no_figures_say_so() {
+        let few = story(5, |at| MemoryPoint { heap: Some(1024.0 * at), ..MemoryPoint::default() });
+        let due = "unclear: 100 iterations are too few to tell (not 1,000: one takes 2.00 ms)";
+        assert_eq!(told(&few), (GrowthVerdict::Unclear, due.into()));
+        let none = story(50, |_| MemoryPoint::default());
+        assert_eq!(told(&none), (GrowthVerdict::Unclear, "unclear: nothing is told of its memory".into()));
+    }
+
+    #[test]
+    fn a_series_that_was_not_told_throughout_is_none() {
+        let part = story(50, |at| MemoryPoint {
+            heap: (at < 500.0).then_some(0.0),
+            resident: Some(8e6),
+            ..MemoryPoint::default()
+        });
+        let series: Vec<Series> = findings(&part).iter().map(|finding| finding.series).collect();
+        assert_eq!(series, [Series::Resident]);
+    }
+}

@@ -1,0 +1,382 @@
+//! Writing a folder of flame graphs.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use perfharness_contract::BenchmarkId;
+
+use super::index::{
+    DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, ProfileFacts, ProfileState, ProfiledBenchmark,
+};
+use super::pprof::pprof;
+use super::speedscope::speedscope;
+use super::svg::{Sides, differential, flame_graph};
+use super::{Difference, ProfileFormat, Widths};
+use crate::file_names::FileNames;
+use perfharness_record::Origin;
+use perfharness_record::Profiled;
+use perfharness_record::Side;
+use perfharness_record::StackProfile;
+use perfharness_record::file::{RecordError, write_atomically};
+
+/// Functions that the index names.
+const HOTTEST: usize = 5;
+
+/// A benchmark that was profiled, or was to be.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// The benchmark.
+    pub side: Side,
+    /// What it is held against, among the others.
+    pub reference: Option<usize>,
+    /// What became of it.
+    pub profiled: Profiled,
+}
+
+impl Shot {
+    fn profile(&self) -> Option<&StackProfile> {
+        self.profiled.profile.as_ref().ok()
+    }
+}
+
+/// When benchmarks were profiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// When it began.
+    pub taken: String,
+    /// The run behind which they were.
+    pub run: Option<String>,
+}
+
+/// What becomes of the graphs that are in the folder already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Former {
+    /// Those of other benchmarks stay.
+    Kept,
+    /// They go.
+    Replaced,
+}
+
+/// Writes the files of these benchmarks, and then the index. What an older index names and the new one does not is
+/// removed; nothing else in the folder is touched.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(
+    folder: &Path,
+    shots: &[Shot],
+    formats: &[ProfileFormat],
+    former: Former,
+    occasion: &Occasion,
+) -> Result<FlameIndex, RecordError> {
+    // Nothing is lost with an index that cannot be read: it would be replaced in any case.
+    let older = FlameIndex::read(folder).ok().flatten().unwrap_or_default();
+    let mut index = match former {
+        Former::Kept => others(&older, shots, folder),
+        Former::Replaced => FlameIndex::default(),
+    };
+    let names = FileNames::divided_by("-").without(index.files().map(stem));
+    let mut writer = Writer { folder, formats, names };
+    for shot in shots {
+        let profile = match &shot.profiled.profile {
+            Ok(profile) => ProfileState::Taken(writer.profile(&shot.side, profile)?),
+            Err(absent) => ProfileState::Absent { absent: absent.clone() },
+        };
+        index.benchmarks.push(ProfiledBenchmark {
+            id: shot.side.benchmark.clone(),
+            origin: shot.side.origin,
+            taken: occasion.taken.clone(),
+            run: occasion.run.clone(),
+            outcome: shot.profiled.outcome.clone(),
+            profile,
+        });
+    }
+    for shot in shots {
+        if let Some(reference) = shot.reference.and_then(|at| shots.get(at)) {
+            index.differences.extend(writer.differences(reference, shot)?);
+        }
+    }
+    let text = serde_json::to_string_pretty(&index).map_err(io::Error::from);
+    writer.write(INDEX_FILE, text.map(String::into_bytes))?;
+    let listed: BTreeSet<&str> = index.files().collect();
+    for file in older.files().filter(|file| !listed.contains(file)) {
+        // It is in nobody's way.
+        let _ = std::fs::remove_file(folder.join(file));
+    }
+    Ok(index)
+}
+
+/// What an index says of other benchmarks, as far as its files are still there.
+fn others(older: &FlameIndex, shots: &[Shot], folder: &Path) -> FlameIndex {
+    let again = |id: &BenchmarkId, origin: Origin| {
+        shots.iter().any(|s| s.side.benchmark == *id && s.side.origin == origin)
+    };
+    let is_there = |file: &GraphFile| folder.join(&file.file).is_file();
+    let whole =
+        |b: &ProfiledBenchmark| b.profile.facts().is_none_or(|facts| facts.files.iter().all(is_there));
+    let benchmarks = older.benchmarks.iter().filter(|b| !again(&b.id, b.origin) && whole(b));
+    let differences = older.differences.iter().filter(|d| {
+        let stays = !again(&d.reference, d.reference_origin) && !again(&d.candidate, Origin::Head);
+        stays && is_there(&d.file)
+    });
+    FlameIndex {
+        benchmarks: benchmarks.cloned().collect(),
+        differences: differences.cloned().collect(),
+        ..FlameIndex::default()
+    }
+}
+
+/// A file's name without what its format adds.
+fn stem(file: &str) -> &str {
+    let formats =
+        [ProfileFormat::Svg, ProfileFormat::Pprof, ProfileFormat::Folded, ProfileFormat::Speedscope];
+    let end = |format: ProfileFormat| file.strip_suffix(format.extension())?.strip_suffix('.');
+    formats.into_iter().find_map(end).unwrap_or(file)
+}
+
+struct Writer<'a> {
+    folder: &'a Path,
+    formats: &'a [ProfileFormat],
+    names: FileNames,
+}
+
+impl Writer<'_> {
+    fn write(&self, name: &str, content: io::Result<Vec<u8>>) -> Result<(), RecordError> {
+        let path = self.folder.join(name);
+        let written = content.and_then(|content| write_atomically(&path, &content));
+        written.map_err(|source| RecordError::Write { path, source })
+    }
+
+    fn file(
+        &self,
+        stem: &str,
+        format: ProfileFormat,
+        content: io::Result<Vec<u8>>,
+    ) -> Result<GraphFile, RecordError> {
+        let file = format!("{stem}.{}", format.extension());
+        self.write(&file, content)?;
+        Ok(GraphFile { format, file })
+    }
+
+    fn profile(&mut self, side: &Side, profile: &StackProfile) -> Result<ProfileFacts, RecordError> {
+        let id = &side.benchmark;
+        let mut parts = vec![id.workload.as_str(), id.case.as_str(), id.variant.as_str()];
+        let mut root = id.to_string();
+        if side.origin == Origin::Base {
+            parts.push(BASE);
+            root += " (base)";
+        }
+        let stem = self.names.take(&parts);
+        let mut files = Vec::new();
+        for format in self.formats {
+            let content = match format {
+                ProfileFormat::Svg => flame_graph(profile, &root),
+                ProfileFormat::Pprof => Ok(pprof(profile, &root)),
+                ProfileFormat::Folded => Ok(profile.folded(&root).into_bytes()),
+                ProfileFormat::Speedscope => {
+                    serde_json::to_vec(&speedscope(profile, &root)).map_err(io::Error::from)
+                }
+            };
+            files.push(self.file(&stem, *format, content)?);
+        }
+        let hottest = profile.hottest().into_iter().take(HOTTEST);
+        Ok(ProfileFacts {
+            samples: profile.samples(),
+            period: profile.period(),
+            unit: profile.unit.clone(),
+            clock: profile.clock,
+            per_iteration: profile.per_iteration(),
+            iterations: profile.iterations,
+            wall_ns: profile.wall_ns,
+            cpu_ns: profile.cpu_ns,
+            hottest: hottest.map(|(name, share)| Hot { function: name.to_owned(), share }).collect(),
+            files,
+        })
+    }
+
+    /// The graphs of a benchmark against its reference, where both were profiled.
+    fn differences(
+        &mut self,
+        reference: &Shot,
+        candidate: &Shot,
+    ) -> Result<Vec<DifferenceGraph>, RecordError> {
+        let (Some(before), Some(after)) = (reference.profile(), candidate.profile()) else {
+            return Ok(Vec::new());
+        };
+        let id = &candidate.side.benchmark;
+        let against_base = reference.side.origin == Origin::Base;
+        let (case, sides) = if against_base {
+            (id.to_string(), Sides { reference: BASE, candidate: HEAD })
+        } else {
+            let reference = reference.side.benchmark.variant.as_str();
+            (format!("{}/{}", id.workload, id.case), Sides { reference, candidate: id.variant.as_str() })
+        };
+        let Some(difference) = Difference::new(before, after, &case) else { return Ok(Vec::new()) };
+        let mut graphs = Vec::new();
+        let mut add = |widths, file| {
+            graphs.push(DifferenceGraph {
+                reference: reference.side.benchmark.clone(),
+                reference_origin: reference.side.origin,
+                candidate: id.clone(),
+                widths,
+                file,
+            });
+        };
+        for widths in [Widths::Reference, Widths::Candidate] {
+            let (first, second) = match widths {
+                Widths::Reference => (sides.reference, sides.candidate),
+                Widths::Candidate => (sides.candidate, sides.reference),
+            };
+            let mut parts = vec![id.workload.as_str(), id.case.as_str()];
+            if against_base {
+                parts.push(id.variant.as_str());
+            }
+            parts.extend([first, "against", second]);
+            let stem = self.names.take(&parts);
+            if self.formats.contains(&ProfileFormat::Svg) {
+                let svg = differential(&difference, (before, after), sides, &case, widths);
+                add(Some(widths), self.file(&stem, ProfileFormat::Svg, svg)?);
+            }
+            // Lines have room for both sides, widths have not.
+            if self.formats.contains(&ProfileFormat::Folded) && widths == Widths::Reference {
+                let lines = Ok(difference.folded().into_bytes());
+                add(None, self.file(&stem, ProfileFormat::Folded, lines)?);
+            }
+        }
+        Ok(graphs)
+    }
+}
+
+/// What the two builds are called.
+const BASE: &str = "base";
+const HEAD: &str = "head";
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::OutcomeKind;
+
+    use super::*;
+    use perfharness_record::Outcome;
+    use perfharness_record::testing::profile;
+
+    fn shot(id: &str, reference: Option<usize>, stacks: &[(&str, u64)]) -> Shot {
+        let side = Side {
+            benchmark: id.parse().unwrap(),
+            origin: Origin::Head,
+            worker: 0,
+            reference,
+            skip: None,
+            expect: OutcomeKind::Ok,
+            memory_bytes: None,
+        };
+        let profile = match stacks {
+            [] => Err("nothing to see".to_owned()),
+            stacks => Ok(profile(10, 1e6, stacks)),
+        };
+        Shot { side, reference, profiled: Profiled { outcome: Outcome::ok(), profile } }
+    }
+
+    fn pair() -> [Shot; 2] {
+        [shot("w/c/slow", None, &[("run;open", 3)]), shot("w/c/fast", Some(0), &[("run;write", 1)])]
+    }
+
+    fn on(taken: &str) -> Occasion {
+        Occasion { taken: taken.into(), run: None }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    const ALL: [ProfileFormat; 4] =
+        [ProfileFormat::Svg, ProfileFormat::Pprof, ProfileFormat::Folded, ProfileFormat::Speedscope];
+
+    #[test]
+    fn every_format_has_its_files_and_the_index_names_them_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = write(folder.path(), &pair(), &ALL, Former::Kept, &on("now")).unwrap();
+        let due = [
+            "index.json",
+            "w-c-fast-against-slow.svg",
+            "w-c-fast.folded",
+            "w-c-fast.pb",
+            "w-c-fast.speedscope.json",
+            "w-c-fast.svg",
+            "w-c-slow-against-fast.folded",
+            "w-c-slow-against-fast.svg",
+            "w-c-slow.folded",
+            "w-c-slow.pb",
+            "w-c-slow.speedscope.json",
+            "w-c-slow.svg",
+        ];
+        assert_eq!(names(folder.path()), due);
+        let mut listed: Vec<&str> = index.files().collect();
+        listed.sort_unstable();
+        assert_eq!(listed, due[1..]);
+        assert_eq!(FlameIndex::read(folder.path()).unwrap().unwrap(), index);
+        let folded = std::fs::read_to_string(folder.path().join("w-c-slow-against-fast.folded")).unwrap();
+        assert_eq!(folded, "w/c;run;open 300000 0\nw/c;run;write 0 100000\n");
+        let hottest = &index.benchmarks[0].profile.facts().unwrap().hottest;
+        assert_eq!(hottest, &[Hot { function: "open".into(), share: 1.0 }]);
+    }
+
+    #[test]
+    fn what_has_no_profile_is_listed_and_has_no_difference() {
+        let folder = tempfile::tempdir().unwrap();
+        let [slow, _] = pair();
+        let shots = [slow, shot("w/c/fast", Some(0), &[])];
+        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, &on("now")).unwrap();
+        assert_eq!(names(folder.path()), ["index.json", "w-c-slow.svg"]);
+        let absent = ProfileState::Absent { absent: "nothing to see".into() };
+        assert_eq!(index.benchmarks[1].profile, absent);
+        assert!(index.differences.is_empty());
+    }
+
+    #[test]
+    fn graphs_of_others_stay_or_go_and_nothing_else_is_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let svg = [ProfileFormat::Svg];
+        std::fs::write(folder.path().join("mine.svg"), "").unwrap();
+        write(folder.path(), &pair(), &svg, Former::Kept, &on("first")).unwrap();
+        let again = [shot("w/c/fast", None, &[("run", 1)]), shot("x/c/v", None, &[("run", 1)])];
+        let index = write(folder.path(), &again, &svg, Former::Kept, &on("second")).unwrap();
+        // Its differences were those of an older profile.
+        assert_eq!(
+            names(folder.path()),
+            ["index.json", "mine.svg", "w-c-fast.svg", "w-c-slow.svg", "x-c-v.svg"]
+        );
+        let taken: Vec<(String, &str)> =
+            index.benchmarks.iter().map(|b| (b.id.to_string(), b.taken.as_str())).collect();
+        let due = [("w/c/slow", "first"), ("w/c/fast", "second"), ("x/c/v", "second")];
+        assert_eq!(taken, due.map(|(id, taken)| (id.to_owned(), taken)));
+        write(folder.path(), &again[1..], &svg, Former::Replaced, &on("third")).unwrap();
+        assert_eq!(names(folder.path()), ["index.json", "mine.svg", "x-c-v.svg"]);
+    }
+
+    #[test]
+    fn a_base_is_told_from_the_code_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut base = shot("w/c/v", None, &[("run;open", 3)]);
+        base.side.origin = Origin::Base;
+        let shots = [base, shot("w/c/v", Some(0), &[("run;open", 1)])];
+        let index = write(folder.path(), &shots, &[ProfileFormat::Svg], Former::Kept, &on("now")).unwrap();
+        let due = [
+            "index.json",
+            "w-c-v-base-against-head.svg",
+            "w-c-v-base.svg",
+            "w-c-v-head-against-base.svg",
+            "w-c-v.svg",
+        ];
+        assert_eq!(names(folder.path()), due);
+        let id = "w/c/v".parse().unwrap();
+        assert_eq!(index.flame_graph(&id), Some("w-c-v.svg"));
+        assert_eq!(index.differential(&id, &id, Widths::Reference), None, "a base is no other benchmark");
+        let removed = std::fs::read_to_string(folder.path().join("w-c-v-base-against-head.svg")).unwrap();
+        assert!(removed.contains("w/c/v: base against head"));
+    }
+}

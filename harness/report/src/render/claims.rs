@@ -1,0 +1,91 @@
+//! Claims in words, for the terminal and for the page alike.
+
+use perfharness_contract::{ClaimDef, MetricDef, Promise, WorkloadDef};
+
+use perfharness_record::units;
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
+
+/// What there is to say of a claim.
+pub(super) struct ClaimWords<'a> {
+    /// What the document says, and where.
+    pub(super) definition: &'a ClaimDef,
+    /// What was measured, e.g. `98.0 % fewer file writes`.
+    pub(super) measured: Option<String>,
+    /// Its interval.
+    pub(super) interval: Option<String>,
+    /// What was promised, e.g. `98.0 %` or `10.0× to 50.0×`.
+    pub(super) promised: Option<String>,
+}
+
+impl<'a> ClaimWords<'a> {
+    /// Finds the definition in the record; `None` where it is gone, which no run leaves.
+    pub(super) fn of(record: &'a RunRecord, claim: &ClaimRecord) -> Option<Self> {
+        let workload = record.workloads.iter().find(|w| w.id == claim.workload)?;
+        let definition = workload.claims.iter().find(|c| c.id == claim.claim)?;
+        let metric = metric(record, workload, definition);
+        let unit = metric.map_or("", |m| m.unit.as_str());
+        let show = |value: f64| figure(&claim.promise, unit, value);
+        let phrase = phrase(&claim.promise, metric);
+        Some(Self {
+            definition,
+            measured: claim.measured.map(|value| format!("{} {phrase}", show(value.0)).trim_end().to_owned()),
+            interval: claim.interval.map(|i| format!("[{}, {}]", show(i.lower), show(i.upper))),
+            promised: promised(&claim.promise, &show),
+        })
+    }
+
+    /// Which variant is said to be better than which.
+    pub(super) fn sides(&self) -> String {
+        format!("{} against {}", self.definition.candidate, self.definition.reference)
+    }
+}
+
+/// A status in words.
+pub(super) fn status(status: ClaimStatus) -> &'static str {
+    match status {
+        ClaimStatus::Met => "met",
+        ClaimStatus::NotMet => "not met",
+        ClaimStatus::Undecided => "undecided",
+        ClaimStatus::NotMeasurable => "not measurable",
+    }
+}
+
+fn metric<'a>(
+    record: &'a RunRecord,
+    workload: &'a WorkloadDef,
+    definition: &ClaimDef,
+) -> Option<&'a MetricDef> {
+    record.metrics.iter().chain(&workload.metrics).find(|m| m.id == definition.metric)
+}
+
+fn figure(promise: &Promise, unit: &str, value: f64) -> String {
+    match promise {
+        Promise::Factor { .. } => units::factor(value),
+        Promise::Reduction { .. } => units::percent(value),
+        Promise::Saving { .. } => units::value(unit, value),
+        Promise::NotMeasurable { .. } => String::new(),
+    }
+}
+
+fn phrase(promise: &Promise, metric: Option<&MetricDef>) -> String {
+    match (promise, metric) {
+        (Promise::Reduction { .. }, Some(m)) if m.unit == "count" => format!("fewer {}", m.label()),
+        (Promise::Reduction { .. }, Some(m)) => format!("less {}", m.label()),
+        (Promise::Saving { .. }, Some(m)) => format!("{} saved", m.label()),
+        (_, Some(m)) => format!("in {}", m.label()),
+        (_, None) => String::new(),
+    }
+}
+
+fn promised(promise: &Promise, show: &impl Fn(f64) -> String) -> Option<String> {
+    let (least, most) = match promise {
+        Promise::Factor { at_least, at_most }
+        | Promise::Reduction { at_least, at_most }
+        | Promise::Saving { at_least, at_most, .. } => (*at_least, *at_most),
+        Promise::NotMeasurable { .. } => return None,
+    };
+    Some(match most.filter(|most| *most != least) {
+        Some(most) => format!("{} to {}", show(least), show(most)),
+        None => show(least),
+    })
+}

@@ -1,0 +1,86 @@
+//! The custom JSON of github-action-benchmark: a list of figures that are all better when lower, or all when higher.
+
+use perfharness_contract::{Direction, MetricKind, Number, OutcomeKind};
+use perfharness_verdict::Interval;
+use serde::Serialize;
+
+use super::{Figure, direction, figures, units};
+use perfharness_record::RunRecord;
+
+/// One figure.
+#[derive(Serialize)]
+pub(super) struct Entry {
+    name: String,
+    unit: String,
+    value: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+/// The figures of metrics that get better in this direction, in the order of the record.
+pub(super) fn entries(record: &RunRecord, wanted: Direction) -> Vec<Entry> {
+    let is_wanted = |figure: &Figure<'_>| direction(record, figure.workload(), figure.metric) == Some(wanted);
+    figures(record).filter(is_wanted).map(|figure| entry(record, &figure)).collect()
+}
+
+fn entry(record: &RunRecord, figure: &Figure<'_>) -> Entry {
+    let interval =
+        figure.record.interval.filter(|interval| interval.lower.is_finite() && interval.upper.is_finite());
+    Entry {
+        // By this it is found again in the figures of other commits.
+        name: in_code(&format!("{}/{}", figure.benchmark.id, figure.metric)),
+        unit: in_prose(&figure.record.unit),
+        value: Number(figure.value),
+        range: interval.map(|interval| range(figure.value, interval)),
+        extra: extra(record, figure, interval),
+    }
+}
+
+/// The further of the two bounds: the interval need not be symmetric, and `extra` has it as it is.
+fn range(value: f64, interval: Interval) -> String {
+    format!("± {}", units::digits((interval.upper - value).max(value - interval.lower)))
+}
+
+fn extra(record: &RunRecord, figure: &Figure<'_>, interval: Option<Interval>) -> String {
+    let shown = |value| units::value(&figure.record.unit, value);
+    let mut facts = vec![match figure.record.launches.len() {
+        1 => "1 launch".into(),
+        launches => format!("{launches} launches"),
+    }];
+    facts.push(match interval {
+        Some(Interval { lower, upper }) => format!("interval {} to {}", shown(lower), shown(upper)),
+        None if figure.record.kind == MetricKind::Exact => "the same in each".into(),
+        None => "no interval".into(),
+    });
+    if figure.record.demoted {
+        facts.push("differed between launches".into());
+    }
+    let expected = figure.benchmark.expected;
+    facts.push(match expected {
+        OutcomeKind::Ok => "outcome ok".into(),
+        _ => format!("outcome ok, expected {}", expected.as_str()),
+    });
+    facts.push(format!("machine class {}", record.machine.class));
+    facts.push(format!("run {}", record.run.id));
+    facts.join("; ")
+}
+
+/// A text for a code span in a row of a table, which is where the action puts names when it comments on a commit, in
+/// the name of a trusted workflow. What would end the span, the cell or the row is replaced by what looks like it.
+fn in_code(text: &str) -> String {
+    let replaced = |c: char| match c {
+        '`' => 'ˋ',
+        '|' => '¦',
+        c if c.is_control() || c.is_whitespace() => ' ',
+        c => c,
+    };
+    text.chars().map(replaced).collect()
+}
+
+/// A unit, which the action puts into its comments as it is. Hardly a sign is needed for one, so hardly any is left, and
+/// with them no mark-up, no mention and no address.
+fn in_prose(text: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || " /%-".contains(c);
+    text.chars().map(|c| if is_safe(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}

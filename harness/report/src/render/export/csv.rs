@@ -1,0 +1,105 @@
+//! The raw samples as CSV, for spreadsheets and for whatever reads no Parquet.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io;
+
+use serde::Serialize;
+
+use super::{ExportError, definition};
+use perfharness_record::RunRecord;
+use perfharness_record::samples::{Row, Samples, origin_word};
+
+/// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
+const COLUMNS: [&str; 18] = [
+    "workload",
+    "case",
+    "variant",
+    "launch",
+    "part",
+    "placement",
+    "block",
+    "round",
+    "position",
+    "mode",
+    "metric",
+    "value",
+    "unit",
+    "iterations",
+    "start",
+    "flags",
+    "dropped",
+    "origin",
+];
+
+/// One line, in the order of the columns. A number that is not finite is `NaN`, `inf` or `-inf`.
+#[derive(Serialize)]
+struct Line<'a> {
+    workload: Cow<'a, str>,
+    case: Cow<'a, str>,
+    variant: Cow<'a, str>,
+    launch: u32,
+    part: u32,
+    placement: u32,
+    block: u32,
+    round: u64,
+    position: u32,
+    mode: &'static str,
+    metric: Cow<'a, str>,
+    value: f64,
+    unit: Cow<'a, str>,
+    iterations: u64,
+    start: Option<u64>,
+    flags: Cow<'a, str>,
+    dropped: bool,
+    origin: &'static str,
+}
+
+pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, ExportError> {
+    // The serializer writes names of columns only together with a first line, and there may be none.
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
+    let mut units: HashMap<(&str, &str), &str> = HashMap::new();
+    for row in samples.rows() {
+        let unit = units.entry((row.workload, row.metric)).or_insert_with(|| unit_of(record, &row));
+        writer.serialize(line(&row, unit))?;
+    }
+    let content = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    String::from_utf8(content).map_err(|error| csv::Error::from(io::Error::other(error)).into())
+}
+
+/// The unit of a reading; empty where the record does not define the metric.
+fn unit_of<'r>(record: &'r RunRecord, row: &Row<'_>) -> &'r str {
+    definition(record, row.workload, row.metric).map_or("", |definition| definition.unit.as_str())
+}
+
+fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
+    Line {
+        workload: inert(row.workload),
+        case: inert(row.case),
+        variant: inert(row.variant),
+        launch: row.launch,
+        part: row.part,
+        placement: row.placement,
+        block: row.block,
+        round: row.round,
+        position: row.position,
+        mode: row.mode.as_str(),
+        metric: inert(row.metric),
+        value: row.value,
+        unit: inert(unit),
+        iterations: row.iterations,
+        start: row.start,
+        flags: inert(&row.flags),
+        dropped: row.dropped,
+        origin: origin_word(row.origin),
+    }
+}
+
+/// A text that no spreadsheet computes: one that begins like a formula gets an apostrophe in front. Names come from
+/// whoever wrote the worker, and a formula can start programs or send away what is in other cells. The wide forms are
+/// those of east Asian keyboards, which spreadsheets take for the narrow ones.
+fn inert(text: &str) -> Cow<'_, str> {
+    let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    if text.starts_with(formula) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}

@@ -1,0 +1,201 @@
+//! What a gate found, for a comment on a pull request.
+//!
+//! A benchmark's name may hold anything, and a comment is posted in the name of a trusted workflow. So whatever comes
+//! from outside is written in character references and cannot make up markup, a link, a mention or a reference; and
+//! the whole stays within what GitHub takes, by leaving rows out and saying so.
+
+use std::fmt::Write as _;
+
+use perfharness_verdict::judge::GateOutcome;
+
+use super::units;
+use super::words::{self, Weight};
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
+
+/// By this a comment is found again, to be replaced.
+const MARKER: &str = "<!-- perfharness -->";
+
+/// The most that is written, in bytes. GitHub refuses a comment of more than 65,536 characters.
+const MOST: usize = 65_000;
+/// What is kept free for titles of parts, for saying what was left out, and for the last line.
+const RESERVE: usize = 6_000;
+/// How much the rows that decide, and those that tell something, may take.
+const MOST_FOR_ROWS: usize = 30_000;
+/// How much each of the other parts may take.
+const MOST_FOR_A_PART: usize = 8_000;
+
+/// The most characters of a sentence or a remark, of a name, and of an id. A character takes twelve bytes at most.
+const SENTENCE: usize = 500;
+const NAME: usize = 150;
+const ID: usize = 64;
+
+pub(super) fn render(report: &GateReport) -> String {
+    let mut page = head(report);
+    let telling: Vec<&Row> =
+        report.rows.iter().filter(|row| matches!(Weight::of(row), Weight::Decides | Weight::Tells)).collect();
+    if !telling.is_empty() {
+        page.push_str(
+            "\n| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n",
+        );
+        push(&mut page, telling.iter().map(|row| table_row(row, true)), MOST_FOR_ROWS, "row");
+    }
+    if !report.remarks.is_empty() {
+        page.push('\n');
+        let remarks = report.remarks.iter().map(|remark| format!("- {}\n", escaped(remark, SENTENCE)));
+        push(&mut page, remarks, MOST_FOR_A_PART, "remark");
+    }
+    again(&mut page, &words::rows(report, Weight::Decides));
+    new(&mut page, &words::rows(report, Weight::New));
+    folded(&mut page, "open, without failing the gate", &words::rows(report, Weight::Open), true);
+    folded(&mut page, "unchanged", &words::rows(report, Weight::Unchanged), false);
+    let commits = [("head", &report.commit), ("base", &report.base_commit)];
+    let commits = commits.into_iter().filter_map(|(side, commit)| {
+        commit.as_ref().map(|commit| format!("; {side} <code>{}</code>", escaped(commit, ID)))
+    });
+    let _ = writeln!(
+        page,
+        "\n<sub>run <code>{}</code>{}</sub>",
+        escaped(&report.run, ID),
+        commits.collect::<String>()
+    );
+    page
+}
+
+fn head(report: &GateReport) -> String {
+    let sign = match report.outcome {
+        GateOutcome::Ok => "✔",
+        GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => "?",
+        GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => "✖",
+    };
+    format!(
+        "{MARKER}\n### {sign} perfharness: {}\n\n{}.\n{}.\n",
+        words::outcome(report.outcome),
+        words::tally(report.tally()),
+        escaped(&words::held_against(report), SENTENCE)
+    )
+}
+
+fn table_row(row: &Row, with_sentence: bool) -> String {
+    let mut line = format!(
+        "| {}&nbsp;{} | <code>{}</code> | {} | {} |",
+        words::sign(row),
+        row.word(),
+        escaped(&row.benchmark, NAME),
+        escaped(&words::subject(row), NAME),
+        escaped(&words::change(row).unwrap_or_else(|| "–".into()), NAME),
+    );
+    if with_sentence {
+        let _ = write!(line, " {}", escaped(&row.sentence, SENTENCE));
+        if let Some(diagnosis) = &row.diagnosis {
+            let _ = write!(line, "<br>{}", escaped(diagnosis, SENTENCE));
+        }
+        line.push_str(" |");
+    }
+    line.push('\n');
+    line
+}
+
+/// The commands that measure again what decides.
+fn again(page: &mut String, rows: &[&Row]) {
+    let mut commands: Vec<&str> = rows.iter().map(|row| row.reproduce.as_str()).collect();
+    commands.dedup();
+    if commands.is_empty() {
+        return;
+    }
+    page.push_str("\n<details><summary>measure again</summary>\n\n");
+    let lines = commands.iter().map(|command| format!("- <code>{}</code>\n", escaped(command, SENTENCE)));
+    push(page, lines, MOST_FOR_A_PART, "command");
+    page.push_str("\n</details>\n");
+}
+
+fn new(page: &mut String, rows: &[&Row]) {
+    if rows.is_empty() {
+        return;
+    }
+    summary(page, "without a baseline", rows);
+    let lines = words::by_sentence(rows).into_iter().map(|(sentence, rows)| {
+        let names: Vec<String> =
+            rows.iter().map(|row| format!("<code>{}</code>", escaped(&row.name(), NAME))).collect();
+        // One sentence may be said of many.
+        let shown = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(20);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("- {}: {shown}{more}\n", escaped(sentence, SENTENCE))
+    });
+    push(page, lines, MOST_FOR_A_PART, "line");
+    page.push_str("\n</details>\n");
+}
+
+fn folded(page: &mut String, what: &str, rows: &[&Row], with_sentence: bool) {
+    if rows.is_empty() {
+        return;
+    }
+    summary(page, what, rows);
+    page.push_str(if with_sentence {
+        "| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n"
+    } else {
+        "| | benchmark | metric | change |\n| --- | --- | --- | --- |\n"
+    });
+    push(page, rows.iter().map(|row| table_row(row, with_sentence)), MOST_FOR_A_PART, "row");
+    page.push_str("\n</details>\n");
+}
+
+fn summary(page: &mut String, what: &str, rows: &[&Row]) {
+    let _ = write!(
+        page,
+        "\n<details><summary>{what}: {} of {}</summary>\n\n",
+        units::counted(rows.len(), "row"),
+        units::counted(words::benchmarks(rows), "benchmark")
+    );
+}
+
+/// Appends lines up to this many bytes, or to the end of the page, and says how many were left out.
+fn push(page: &mut String, lines: impl ExactSizeIterator<Item = String>, most: usize, noun: &str) {
+    let (end, all) = ((page.len() + most).min(MOST - RESERVE), lines.len());
+    for (at, line) in lines.enumerate() {
+        if page.len() + line.len() > end {
+            let left_out = units::counted(all - at, noun);
+            let _ = write!(page, "\n{left_out} left out for want of room; the JSON report has all.\n");
+            return;
+        }
+        page.push_str(&line);
+    }
+}
+
+/// A text from outside, cut to so many characters, on one line, with nothing in it that Markdown, HTML or GitHub reads
+/// as more than text.
+fn escaped(text: &str, most: usize) -> String {
+    const NOTHING: &str = "&#8203;";
+    let text = words::abridged(&plain(text), most);
+    let mut out = String::with_capacity(text.len());
+    let mut before = ['\0'; 3];
+    for (at, c) in text.chars().enumerate() {
+        match c {
+            c if c.is_whitespace() => out.push(' '),
+            // GitHub looks for mentions and references in the text that comes of the markup, where a character reference
+            // is its character again. A space of no width after it keeps it from being one.
+            '@' | '#' => {
+                let _ = write!(out, "&#{};{NOTHING}", u32::from(c));
+            }
+            // Web addresses are linked without any markup.
+            '/' if before[2] == ':' => {
+                let _ = write!(out, "{NOTHING}/");
+            }
+            '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => {
+                let _ = write!(out, "{NOTHING}.");
+            }
+            // At the beginning of an item of a list these would begin another one, or a heading.
+            '-' | '+' | '=' | '.' if at == 0 || text.chars().take(at).all(|c| c.is_ascii_digit()) => {
+                let _ = write!(out, "&#{};", u32::from(c));
+            }
+            ',' | ';' | ':' | '.' | '-' | '+' | '=' | '/' | '%' | '?' | '\'' => out.push(c),
+            c if c.is_ascii_punctuation() => {
+                let _ = write!(out, "&#{};", u32::from(c));
+            }
+            c => out.push(c),
+        }
+        before = [before[1], before[2], c];
+    }
+    out
+}

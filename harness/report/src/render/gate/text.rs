@@ -1,0 +1,88 @@
+//! What a gate found, for a terminal.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+
+use super::units;
+use super::words::{self, Weight};
+use crate::render::Layout;
+use crate::render::table::wrap;
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
+
+pub(super) fn render(report: &GateReport, layout: Layout) -> String {
+    let mut text = headline(report, layout);
+    for row in words::rows(report, Weight::Decides) {
+        text.push_str(&head(row));
+        paragraph(&mut text, &row.sentence, layout, 4);
+        if let Some(diagnosis) = &row.diagnosis {
+            paragraph(&mut text, diagnosis, layout, 4);
+        }
+        // Never broken, so that it can be copied.
+        let _ = writeln!(text, "    measure it again: {}", one_line(&row.reproduce));
+    }
+    for row in words::rows(report, Weight::Tells) {
+        text.push_str(&head(row));
+        paragraph(&mut text, &row.sentence, layout, 4);
+    }
+    for (sentence, rows) in words::by_sentence(&words::rows(report, Weight::New)) {
+        let names: Vec<String> = rows.iter().map(|row| row.name()).collect();
+        paragraph(&mut text, &format!("no-baseline: {}: {sentence}", names.join(", ")), layout, 0);
+    }
+    folded(&mut text, &words::rows(report, Weight::Open), "stayed open without failing the gate", layout);
+    folded(&mut text, &words::rows(report, Weight::Unchanged), "unchanged", layout);
+    for remark in &report.remarks {
+        paragraph(&mut text, &format!("note: {remark}"), layout, 0);
+    }
+    text
+}
+
+fn headline(report: &GateReport, layout: Layout) -> String {
+    let color = match report.outcome {
+        GateOutcome::Ok => AnsiColor::Green,
+        GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => AnsiColor::Yellow,
+        GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => {
+            AnsiColor::Red
+        }
+    };
+    let style = color.on_default().bold();
+    let mut text =
+        format!("{style}{}{style:#}: {}\n", words::outcome(report.outcome), words::tally(report.tally()));
+    paragraph(&mut text, &words::held_against(report), layout, 2);
+    text
+}
+
+/// "▲ regressed  label-remap/b64/optimized  wall time against the base".
+fn head(row: &Row) -> String {
+    let style = match row.judgement.verdict {
+        Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
+        Verdict::Inconclusive | Verdict::Redefined => AnsiColor::Yellow.on_default(),
+        Verdict::Improved => AnsiColor::Green.on_default(),
+        Verdict::Failed | Verdict::Regressed | Verdict::NoBaseline | Verdict::Unchanged => Style::new(),
+    };
+    let (benchmark, subject) = (one_line(&row.benchmark), one_line(&words::subject(row)));
+    format!("{} {style}{}{style:#}  {benchmark}  {subject}\n", words::sign(row), row.word())
+}
+
+/// Rows of which only the number matters.
+fn folded(text: &mut String, rows: &[&Row], what: &str, layout: Layout) {
+    if rows.is_empty() {
+        return;
+    }
+    let (figures, benchmarks) = (units::counted(rows.len(), "row"), words::benchmarks(rows));
+    let line = format!("{what}: {figures} of {}", units::counted(benchmarks, "benchmark"));
+    paragraph(text, &line, layout, 0);
+}
+
+/// Lines of words; a text from outside has no say in where they end.
+fn paragraph(text: &mut String, words: &str, layout: Layout, indent: usize) {
+    for line in wrap(&plain(words), layout.width, indent) {
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    }
+}
+
+fn one_line(text: &str) -> String {
+    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}

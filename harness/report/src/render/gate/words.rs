@@ -1,0 +1,191 @@
+//! What all forms say alike.
+
+use perfharness_verdict::Interval;
+use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
+
+use super::units;
+use perfharness_record::compare::{Against, GateReport, Row, Tally};
+use perfharness_record::short_commit;
+
+/// What a row is worth showing for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// It decides that the gate is not ok.
+    Decides,
+    /// Somebody wants to know: it is better, or worse without counting.
+    Tells,
+    /// There is nothing to compare with.
+    New,
+    /// It stayed open, and that makes no difference.
+    Open,
+    /// Nothing changed.
+    Unchanged,
+}
+
+impl Weight {
+    pub(super) fn of(row: &Row) -> Self {
+        match row.judgement.verdict {
+            _ if row.judgement.outcome() != GateOutcome::Ok => Self::Decides,
+            Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved => Self::Tells,
+            Verdict::NoBaseline => Self::New,
+            Verdict::Inconclusive => Self::Open,
+            Verdict::Unchanged => Self::Unchanged,
+        }
+    }
+}
+
+/// The rows of a weight, in the order of the report.
+pub(super) fn rows(report: &GateReport, weight: Weight) -> Vec<&Row> {
+    report.rows.iter().filter(|row| Weight::of(row) == weight).collect()
+}
+
+/// The outcome in words.
+pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
+    match outcome {
+        GateOutcome::Ok => "no regression",
+        GateOutcome::Undecided => "undecided",
+        GateOutcome::NothingCompared => "nothing was compared",
+        GateOutcome::Redefined => "redefined",
+        GateOutcome::Regressed => "regressed",
+        GateOutcome::Failed => "failed",
+        GateOutcome::HarnessFailed => "the harness itself failed",
+        GateOutcome::Usage => "not understood",
+    }
+}
+
+/// A sign that tells verdicts apart without colour.
+pub(in crate::render) fn sign(row: &Row) -> &'static str {
+    match row.judgement.verdict {
+        Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
+        Verdict::Failed => "✖",
+        Verdict::Regressed => "▲",
+        Verdict::Inconclusive => "?",
+        Verdict::Improved => "▼",
+        Verdict::NoBaseline => "○",
+        Verdict::Redefined => "≠",
+        Verdict::Unchanged => "=",
+    }
+}
+
+/// How often each verdict was reached, worst first, without those that never were.
+pub(in crate::render) fn tally(tally: Tally) -> String {
+    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
+        tally;
+    let counts = [
+        (failed, "failed"),
+        (regressed, "regressed"),
+        (redefined, "redefined"),
+        (inconclusive, "inconclusive"),
+        (improved, "improved"),
+        (no_baseline, "without a baseline"),
+        (advisory, "advisory"),
+        (unchanged, "unchanged"),
+    ];
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{} {word}", units::count(*count as f64)))
+        .collect();
+    if told.is_empty() { "no rows".into() } else { told.join(", ") }
+}
+
+/// What was measured, and what it was held against: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
+pub(in crate::render) fn held_against(report: &GateReport) -> String {
+    let measured = report.commit.as_deref().map_or_else(|| "what was measured".to_owned(), short);
+    let mut against = Vec::new();
+    if let Some(base) = &report.base_commit {
+        against.push(format!("base {}", short(base)));
+    } else if report.rows.iter().any(|row| row.against == Against::Base) {
+        against.push("the base".into());
+    }
+    if let Some(baseline) = &report.baseline {
+        let when = baseline.accepted.as_deref().map_or_else(String::new, |when| {
+            // The day; nobody compares seconds.
+            format!(" (last on {})", when.split('T').next().unwrap_or(when))
+        });
+        let class = if baseline.same_class {
+            "this machine class".to_owned()
+        } else {
+            format!("another machine class, {}", baseline.class)
+        };
+        against.push(format!("the figures accepted for {class}{when}"));
+    }
+    let against = if against.is_empty() { "nothing".into() } else { against.join(" and ") };
+    format!("{measured} against {against}; machine class {}", report.machine_class)
+}
+
+/// A commit, short enough to read, with what was said of it beside the hash.
+fn short(commit: &str) -> String {
+    match commit.split_once(' ') {
+        Some((hash, rest)) => format!("{} {rest}", short_commit(hash)),
+        None => short_commit(commit).to_owned(),
+    }
+}
+
+/// The first characters.
+fn cut(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).map_or(text, |(at, _)| &text[..at])
+}
+
+/// The first characters, with an ellipsis where there were more.
+pub(super) fn abridged(text: &str, characters: usize) -> String {
+    let kept = cut(text, characters);
+    if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
+}
+
+/// The change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 → 12".
+pub(in crate::render) fn change(row: &Row) -> Option<String> {
+    let figure = |value: f64| units::value(row.unit.as_deref().unwrap_or(""), value);
+    match &row.judgement.evidence {
+        Evidence::None => None,
+        Evidence::Identical { .. } => Some("same program".into()),
+        Evidence::Exact { baseline, candidate, .. } | Evidence::Size { baseline, candidate, .. } => {
+            Some(if baseline == candidate {
+                figure(*candidate)
+            } else {
+                format!("{} → {}", figure(*baseline), figure(*candidate))
+            })
+        }
+        Evidence::TimePaired(evidence) => Some(effect(evidence.ratio, evidence.ratio_interval)),
+        Evidence::TimeUnpaired(evidence) => Some(effect(evidence.ratio, Some(evidence.ratio_interval))),
+    }
+}
+
+fn effect(ratio: f64, interval: Option<Interval>) -> String {
+    match interval {
+        Some(Interval { lower, upper }) => {
+            format!("{} [{}, {}]", units::relative(ratio), units::relative(lower), units::relative(upper))
+        }
+        None => format!("{} (no interval)", units::relative(ratio)),
+    }
+}
+
+/// The metric, or what else is judged, and what it is held against. A benchmark can have a row for each.
+pub(in crate::render) fn subject(row: &Row) -> String {
+    let what = row.title.as_deref().unwrap_or("outcome");
+    match row.against {
+        Against::Base => format!("{what} against the base"),
+        Against::Baseline => format!("{what} against the baseline"),
+        Against::Expectation => what.to_owned(),
+    }
+}
+
+/// Rows that say the same, each sentence with what it was said of, in the order of their first appearance.
+pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
+    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|(sentence, _)| *sentence == row.sentence) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((&row.sentence, vec![row])),
+        }
+    }
+    groups
+}
+
+/// The number of benchmarks that the rows are about.
+pub(super) fn benchmarks(rows: &[&Row]) -> usize {
+    let mut ids: Vec<&str> = rows.iter().map(|row| row.benchmark.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.len()
+}

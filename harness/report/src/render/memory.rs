@@ -1,0 +1,72 @@
+//! Memory stories as text: whether each benchmark leaks, and what was seen of each kind of memory.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Table, presets};
+use perfharness_verdict::GrowthVerdict;
+
+use super::Layout;
+use super::table::{heading, trimmed, wrap};
+use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState};
+use perfharness_record::MemoryPoint;
+use perfharness_record::memory::Finding;
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+
+/// What became of the benchmarks that were asked for.
+pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) -> String {
+    let mut text = String::new();
+    let mut case = String::new();
+    for course in courses {
+        let id = &course.side.benchmark;
+        let Some(entry) = index.benchmark(id) else { continue };
+        let name = format!("{}/{}", id.workload, id.case);
+        if name != case {
+            text += &heading(&name);
+            case = name;
+        }
+        match &entry.memory {
+            MemoryState::Taken(facts) => {
+                let said = format!("{}  {}", id.variant, facts.sentence);
+                for line in wrap(&said, layout.width, 1) {
+                    let _ = writeln!(text, " {line}");
+                }
+                text += &figures(facts, layout);
+                let absent = facts.absent.iter().map(|(metric, why)| format!("{metric}: {why}"));
+                for line in absent.flat_map(|absent| wrap(&absent, layout.width, 3)) {
+                    let _ = writeln!(text, "   {line}");
+                }
+            }
+            MemoryState::Absent { absent } => {
+                let _ = writeln!(text, " {}  not followed: {}", id.variant, plain(absent));
+            }
+        }
+    }
+    text
+}
+
+/// What each series showed.
+fn figures(facts: &MemoryFacts, layout: Layout) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_width(layout.width);
+    table.set_header(["  memory", "at first", "at last", "an iteration", "a leak is seen from", "verdict"]);
+    for Finding { series, test } in &facts.series {
+        let at = |point: Option<&MemoryPoint>| {
+            point.and_then(|point| series.of(point)).map_or_else(String::new, units::bytes)
+        };
+        let verdict = match test.verdict {
+            GrowthVerdict::Flat => "flat",
+            GrowthVerdict::Grows => "grows",
+            GrowthVerdict::Unclear => "unclear",
+        };
+        table.add_row([
+            format!("  {}", plain(series.label())),
+            at(facts.points.first()),
+            at(facts.points.last()),
+            units::bytes(test.per_iteration),
+            test.smallest.map_or_else(String::new, units::bytes),
+            verdict.to_owned(),
+        ]);
+    }
+    trimmed(&table)
+}

@@ -1,0 +1,22 @@
+//! Results for people: text from records, nothing measured and nothing decided here.
+
+mod baseline;
+mod claims;
+pub mod export;
+mod gate;
+mod memory;
+mod outcome;
+pub mod page;
+mod profile;
+mod table;
+mod trace;
+
+pub use baseline::{
+    Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes,
+};
+pub use export::{ExportFormat, export};
+pub use gate::{GateFormat, render_gate};
+pub use memory::render_memory;
+pub use profile::render_profiles;
+pub use table::{Layout, heading, render_record, wrap};
+pub use trace::render_traces;

@@ -1,0 +1,110 @@
+//! Statements of the documents, and whether they hold here.
+
+use serde::Serialize;
+
+use super::{Badge, Count, Tone, anchor};
+use crate::render::claims::{ClaimWords, status};
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
+
+/// One statement, with the cases that it was tried in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimGroup {
+    /// The workload.
+    pub workload: String,
+    /// What the document says.
+    pub statement: String,
+    /// Document and section.
+    pub source: String,
+    /// What must be known to read the result rightly.
+    pub note: Option<String>,
+    /// Each case.
+    pub cases: Vec<ClaimCase>,
+}
+
+/// One statement in one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimCase {
+    /// The case; absent for what no measurement can decide.
+    pub case: Option<String>,
+    /// The place of the case in the page.
+    pub anchor: Option<String>,
+    /// Whether it holds.
+    pub status: Badge,
+    /// What was promised.
+    pub promised: String,
+    /// What was measured.
+    pub measured: String,
+    /// Its interval.
+    pub interval: Option<String>,
+    /// Which variant against which.
+    pub sides: Option<String>,
+    /// Why it is open or not measurable.
+    pub reason: Option<String>,
+}
+
+impl ClaimGroup {
+    /// Whether it was tried in a case.
+    pub fn was_tried(&self) -> bool {
+        self.cases.iter().any(|case| case.case.is_some())
+    }
+}
+
+pub(super) fn claims(record: &RunRecord) -> Vec<ClaimGroup> {
+    let mut groups: Vec<(&ClaimRecord, ClaimGroup)> = Vec::new();
+    for claim in &record.claims {
+        let Some(words) = ClaimWords::of(record, claim) else { continue };
+        let case = one(claim, &words);
+        let same = |known: &ClaimRecord| known.workload == claim.workload && known.claim == claim.claim;
+        match groups.iter_mut().find(|(known, _)| same(known)) {
+            Some((_, group)) => group.cases.push(case),
+            None => groups.push((
+                claim,
+                ClaimGroup {
+                    workload: claim.workload.to_string(),
+                    statement: words.definition.statement.clone(),
+                    source: words.definition.source.clone(),
+                    note: words.definition.note.clone(),
+                    cases: vec![case],
+                },
+            )),
+        }
+    }
+    let mut groups: Vec<ClaimGroup> = groups.into_iter().map(|(_, group)| group).collect();
+    // What was tried comes first; what no measurement decides is for the thorough.
+    groups.sort_by_key(|group| !group.was_tried());
+    groups
+}
+
+fn one(claim: &ClaimRecord, words: &ClaimWords<'_>) -> ClaimCase {
+    let measured = claim.measured.is_some();
+    ClaimCase {
+        case: claim.case.as_ref().map(ToString::to_string),
+        anchor: claim.case.as_ref().map(|case| anchor("case", &format!("{}/{case}", claim.workload))),
+        status: badge(claim.status),
+        promised: words.promised.clone().unwrap_or_else(|| "no number".into()),
+        measured: words.measured.clone().unwrap_or_else(|| "–".into()),
+        interval: words.interval.clone(),
+        sides: measured.then(|| words.sides()),
+        reason: claim.reason.clone(),
+    }
+}
+
+fn badge(of: ClaimStatus) -> Badge {
+    let (sign, tone) = match of {
+        ClaimStatus::Met => ("✔", Tone::Good),
+        ClaimStatus::NotMet => ("✖", Tone::Bad),
+        ClaimStatus::Undecided => ("?", Tone::Open),
+        ClaimStatus::NotMeasurable => ("–", Tone::Plain),
+    };
+    Badge::new(sign, status(of), tone)
+}
+
+pub(super) fn tally(record: &RunRecord) -> Vec<Count> {
+    let all = [ClaimStatus::Met, ClaimStatus::NotMet, ClaimStatus::Undecided, ClaimStatus::NotMeasurable];
+    let count = |status| record.claims.iter().filter(|claim| claim.status == status).count();
+    all.into_iter()
+        .map(|status| (badge(status), count(status)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(badge, count)| Count { word: badge.word, tone: badge.tone, count })
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! What changed against a base or accepted figures: one row for each judgement, worst first, on one axis of ratios.
+
+use std::collections::BTreeSet;
+
+use perfharness_verdict::Interval;
+use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
+use serde::Serialize;
+
+use super::{Badge, Figure, Tone, anchor};
+use crate::render::gate::words;
+use perfharness_record::compare::{GateReport, Row};
+
+/// The judgements of a gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparisons {
+    /// What was held against what.
+    pub held_against: String,
+    /// How often each verdict was reached.
+    pub tally: String,
+    /// The ratios that the axis spans, the same below and above 1.
+    pub reach: f64,
+    /// The judgements, worst first.
+    pub rows: Vec<ComparisonRow>,
+    /// How many of them, from the top, are worth seeing at once.
+    pub open: usize,
+}
+
+/// One judgement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparisonRow {
+    /// The verdict.
+    pub verdict: Badge,
+    /// Its place among the others, worst first.
+    pub rank: usize,
+    /// The workload.
+    pub workload: String,
+    /// The benchmark.
+    pub benchmark: String,
+    /// The place of its case in the page, where that is there.
+    pub anchor: Option<String>,
+    /// The metric, and what it is held against.
+    pub subject: String,
+    /// The change.
+    pub change: Figure,
+    /// Where it lies on the axis; absent where nothing was compared, or where there is no ratio.
+    pub span: Option<Span>,
+    /// The verdict in a sentence.
+    pub sentence: String,
+    /// For a time that got worse: what else moved.
+    pub diagnosis: Option<String>,
+    /// The command that measures it again.
+    pub reproduce: String,
+}
+
+/// A ratio on the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// The ratio of candidate to baseline.
+    pub ratio: f64,
+    /// Its interval.
+    pub interval: Option<(f64, f64)>,
+    /// The share that does not matter yet.
+    pub threshold: f64,
+    /// Its look.
+    pub tone: Tone,
+}
+
+pub(super) fn badge(row: &Row) -> Badge {
+    let tone = match (row.judgement.verdict, row.judgement.gates()) {
+        (Verdict::Failed, _) | (Verdict::Regressed, true) => Tone::Bad,
+        (Verdict::Improved, _) => Tone::Good,
+        (Verdict::Inconclusive | Verdict::Redefined, true) => Tone::Open,
+        (Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive, false)
+        | (Verdict::Unchanged | Verdict::NoBaseline, _) => Tone::Plain,
+    };
+    Badge::new(words::sign(row), row.word(), tone)
+}
+
+pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Comparisons {
+    let rows: Vec<ComparisonRow> =
+        gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, places)).collect();
+    let worth_seeing = |row: &&Row| {
+        row.judgement.outcome() != GateOutcome::Ok
+            || matches!(
+                row.judgement.verdict,
+                Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved
+            )
+    };
+    // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
+    let open = gate.rows.iter().take_while(worth_seeing).count();
+    Comparisons {
+        held_against: words::held_against(gate),
+        tally: words::tally(gate.tally()),
+        reach: reach(&rows, open),
+        rows,
+        open,
+    }
+}
+
+fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
+    let verdict = badge(row);
+    let mut parts = row.benchmark.split('/');
+    let workload = parts.next().unwrap_or_default().to_owned();
+    let case = parts.next();
+    let span = span(&row.judgement.evidence, verdict.tone);
+    let text = words::change(row).unwrap_or_else(|| "–".into());
+    ComparisonRow {
+        rank,
+        anchor: case
+            .map(|case| anchor("case", &format!("{workload}/{case}")))
+            .filter(|place| places.contains(place.as_str())),
+        workload,
+        benchmark: row.benchmark.clone(),
+        subject: words::subject(row),
+        change: Figure { text, value: span.map(|span| span.ratio) },
+        span,
+        verdict,
+        sentence: row.sentence.clone(),
+        diagnosis: row.diagnosis.clone(),
+        reproduce: row.reproduce.clone(),
+    }
+}
+
+fn span(evidence: &Evidence, tone: Tone) -> Option<Span> {
+    let bounds = |interval: Interval| (interval.lower, interval.upper);
+    let span = match evidence {
+        Evidence::None | Evidence::Identical { .. } => return None,
+        Evidence::Exact { baseline, candidate, .. } => {
+            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: 0.0, tone }
+        }
+        Evidence::Size { baseline, candidate, relative, .. } => {
+            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: *relative, tone }
+        }
+        Evidence::TimePaired(evidence) => Span {
+            ratio: evidence.ratio,
+            interval: evidence.ratio_interval.map(bounds),
+            threshold: evidence.threshold,
+            tone,
+        },
+        Evidence::TimeUnpaired(evidence) => Span {
+            ratio: evidence.ratio,
+            interval: Some(bounds(evidence.ratio_interval)),
+            threshold: evidence.threshold,
+            tone,
+        },
+    };
+    (span.ratio.is_finite() && span.ratio > 0.0).then_some(span)
+}
+
+/// Nothing against nothing is no change.
+fn ratio(baseline: f64, candidate: f64) -> f64 {
+    if baseline == candidate { 1.0 } else { candidate / baseline }
+}
+
+/// What the axis spans: all that is worth seeing at once and most of the rest, and never so little that noise looks large.
+fn reach(rows: &[ComparisonRow], open: usize) -> f64 {
+    let distance = |row: &ComparisonRow| {
+        let span = row.span?;
+        let (lower, upper) = span.interval.unwrap_or((span.ratio, span.ratio));
+        let ratios = [span.ratio, lower, upper].into_iter().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        ratios.map(|ratio| ratio.ln().abs()).reduce(f64::max)
+    };
+    let worth_seeing = rows.iter().take(open).filter_map(distance).fold(0.0, f64::max);
+    let mut all: Vec<f64> = rows.iter().filter_map(distance).collect();
+    all.sort_by(f64::total_cmp);
+    // One row that is a hundred times slower must not make all others a dot; it gets an arrow.
+    let most = all.get((all.len() as f64 * 0.95) as usize).copied().unwrap_or(0.0);
+    (worth_seeing.max(most) * 1.1).clamp(1.1_f64.ln(), 4.0_f64.ln()).exp()
+}

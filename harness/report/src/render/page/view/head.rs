@@ -1,0 +1,312 @@
+//! What people want to know first: did anything break or get slower, what was measured where, and what could not be
+//! seen.
+
+use jiff::Timestamp;
+use perfharness_contract::{OutcomeKind, standard};
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
+use serde::Serialize;
+
+use super::{Badge, Material, Tone, anchor};
+use crate::render::gate::words;
+use perfharness_record::units;
+use perfharness_record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
+
+/// Problems that are named at the top; more of them are counted.
+const PROBLEMS: usize = 12;
+
+/// The top of a page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Head {
+    /// The verdict on the whole.
+    pub verdict: Badge,
+    /// What it means, in a sentence.
+    pub sentence: String,
+    /// What broke or got worse, worst first.
+    pub problems: Vec<Problem>,
+    /// Problems that are not named here.
+    pub more_problems: usize,
+    /// What was measured, where and when.
+    pub facts: Vec<Fact>,
+    /// What this run could not have seen, what it left out, and what else should be known.
+    pub limits: Vec<String>,
+}
+
+/// Something that broke or got worse.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// What kind.
+    pub badge: Badge,
+    /// What it is about.
+    pub name: String,
+    /// What happened.
+    pub text: String,
+    /// Where the page says more.
+    pub anchor: Option<String>,
+}
+
+/// A fact with its name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fact {
+    /// Its name.
+    pub name: String,
+    /// The fact.
+    pub value: String,
+}
+
+pub(super) fn title(record: &RunRecord) -> String {
+    match &record.source {
+        SourceState::Git { commit, dirty, .. } => {
+            format!("perfharness {}{}", short_commit(commit), if *dirty { " with changes" } else { "" })
+        }
+        SourceState::Absent { .. } => format!("perfharness {}", record.run.id),
+    }
+}
+
+pub(super) fn head(material: &Material<'_>) -> Head {
+    let record = material.record;
+    let mut problems = problems(material);
+    let more_problems = problems.len().saturating_sub(PROBLEMS);
+    problems.truncate(PROBLEMS);
+    let (verdict, sentence) = verdict(material);
+    Head { verdict, sentence, problems, more_problems, facts: facts(record), limits: limits(material) }
+}
+
+/// The verdict of the gate where there is one, and of the run alone otherwise.
+fn verdict(material: &Material<'_>) -> (Badge, String) {
+    let record = material.record;
+    let failed = record.benchmarks.iter().filter(|b| b.failed()).count();
+    let all = record.benchmarks.len();
+    let of_run = if all == 0 {
+        "nothing was measured".to_owned()
+    } else if failed > 0 {
+        format!("{} of {} failed", units::count(failed as f64), units::counted(all, "benchmark"))
+    } else {
+        let ok = record.benchmarks.iter().filter(|b| b.succeeded()).count();
+        format!("{} of {} ended as expected", units::count(ok as f64), units::counted(all, "benchmark"))
+    };
+    if let Some(gate) = material.gate {
+        let badge = match gate.outcome {
+            GateOutcome::Ok => Badge::new("✔", words::outcome(gate.outcome), Tone::Good),
+            GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => {
+                Badge::new("?", words::outcome(gate.outcome), Tone::Open)
+            }
+            GateOutcome::Regressed
+            | GateOutcome::Failed
+            | GateOutcome::HarnessFailed
+            | GateOutcome::Usage => Badge::new("✖", words::outcome(gate.outcome), Tone::Bad),
+        };
+        let (held, tally) = (words::held_against(gate), words::tally(gate.tally()));
+        let sentence = format!("{}. Judged {held}: {tally}.", first_upper(&of_run));
+        return (badge, sentence);
+    }
+    let badge = match (all, failed, record.run.ended) {
+        (_, 1.., _) => Badge::new("✖", "failed", Tone::Bad),
+        (0, ..) => Badge::new("?", "nothing measured", Tone::Open),
+        (.., RunEnd::Interrupted) => Badge::new("?", "cut off", Tone::Open),
+        (.., RunEnd::Complete) => Badge::new("✔", "measured", Tone::Good),
+    };
+    (badge, first_upper(&format!("{of_run}. Held against nothing: there are no accepted figures for it.")))
+}
+
+/// The beginning of a sentence.
+fn first_upper(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+fn problems(material: &Material<'_>) -> Vec<Problem> {
+    let record = material.record;
+    let mut problems = Vec::new();
+    for worker in record.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
+        problems.push(Problem {
+            badge: Badge::new("✖", worker.outcome.kind.as_str(), Tone::Bad),
+            name: format!("worker {}", worker.name),
+            text: worker.outcome.reason.clone().unwrap_or_default(),
+            anchor: None,
+        });
+    }
+    for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
+        problems.push(failure(benchmark));
+    }
+    let rows = material.gate.iter().flat_map(|gate| &gate.rows);
+    // What failed in this run is there already.
+    let known = |name: &str| record.benchmarks.iter().any(|b| b.failed() && b.id.to_string() == name);
+    for row in rows.filter(|row| row.judgement.outcome() > GateOutcome::Undecided) {
+        if row.judgement.verdict != Verdict::Failed || !known(&row.benchmark) {
+            problems.push(Problem {
+                badge: super::comparison::badge(row),
+                name: row.name(),
+                text: row.sentence.clone(),
+                anchor: Some("comparison".into()),
+            });
+        }
+    }
+    problems
+}
+
+fn failure(benchmark: &BenchmarkRecord) -> Problem {
+    Problem {
+        badge: Badge::new("✖", benchmark.outcome.kind.as_str(), Tone::Bad),
+        name: benchmark.id.to_string(),
+        text: benchmark.outcome.reason.clone().unwrap_or_default(),
+        anchor: Some(anchor("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
+    }
+}
+
+fn facts(record: &RunRecord) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push(Fact { name: name.into(), value });
+    match &record.source {
+        SourceState::Git { commit, branch, dirty } => {
+            let state = if *dirty { ", with changes that are not committed" } else { "" };
+            fact("commit", format!("{}{state}", short_commit(commit)));
+            fact("branch", branch.clone().unwrap_or_else(|| "none checked out".into()));
+        }
+        SourceState::Absent { absent } => fact("commit", absent.clone()),
+    }
+    if let Some(base) = &record.base {
+        let commit = match &base.source {
+            SourceState::Git { commit, .. } => short_commit(commit).to_owned(),
+            SourceState::Absent { absent } => absent.clone(),
+        };
+        let same = if base.identical { ", whose programs are the same to the byte" } else { "" };
+        fact("base", format!("{commit}{same}"));
+    }
+    fact("begun", units::minute(&record.run.started));
+    fact("took", took(record));
+    fact("effort", record.run.effort.as_str().to_owned());
+    fact("machine class", record.machine.class.clone());
+    let of_machine = |key: &str| record.machine.facts.get(key);
+    let cpu = of_machine("cpu").map(|cpu| match of_machine("logical-cores") {
+        Some(cores) => format!("{cpu}, {cores} logical cores"),
+        None => cpu.clone(),
+    });
+    fact("processor", cpu.unwrap_or_else(|| "not known".into()));
+    let gpu = match (of_machine("gpu"), of_machine("gpu-fault")) {
+        (Some(gpu), _) => {
+            let kind = of_machine("gpu-kind").map_or_else(String::new, |kind| format!(" ({kind})"));
+            let backend = of_machine("gpu-backend").map_or_else(String::new, |b| format!(", {b}"));
+            format!("{gpu}{kind}{backend}")
+        }
+        (None, Some(fault)) => format!("not known: {fault}"),
+        (None, None) => "none used".into(),
+    };
+    fact("GPU", gpu);
+    fact("system", of_machine("os-version").or(of_machine("os")).cloned().unwrap_or_default());
+    fact("harness", record.run.harness.clone());
+    facts.retain(|fact| !fact.value.is_empty());
+    facts
+}
+
+fn took(record: &RunRecord) -> String {
+    let (Ok(from), Ok(to)) =
+        (record.run.started.parse::<Timestamp>(), record.run.finished.parse::<Timestamp>())
+    else {
+        return String::new();
+    };
+    let seconds = (to.as_nanosecond() - from.as_nanosecond()) as f64 / 1e9;
+    let text = if seconds < 120.0 { units::duration(seconds * 1e9) } else { minutes(seconds) };
+    if record.run.resumed > 0 {
+        format!("{text}, with {}", units::counted(record.run.resumed as usize, "break"))
+    } else {
+        text
+    }
+}
+
+fn minutes(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole / 3600 {
+        0 => format!("{} min {} s", whole / 60, whole % 60),
+        hours => format!("{hours} h {} min", whole % 3600 / 60),
+    }
+}
+
+fn limits(material: &Material<'_>) -> Vec<String> {
+    let record = material.record;
+    let mut limits = Vec::new();
+    limits.extend(smallest_detectable(record));
+    limits.extend(dropped(record));
+    let names = |kind: OutcomeKind| {
+        let those = record.benchmarks.iter().filter(|b| b.outcome.kind == kind && !b.succeeded());
+        those.map(|b| b.id.to_string()).collect::<Vec<_>>()
+    };
+    for (kind, word) in [(OutcomeKind::Skipped, "skipped"), (OutcomeKind::NotRun, "not run")] {
+        let names = names(kind);
+        if !names.is_empty() {
+            limits.push(format!("{word}: {}", some(&names)));
+        }
+    }
+    let few: Vec<String> = walls(record)
+        .filter(|c| c.estimate.launches < MIN_LAUNCHES_TO_DECIDE)
+        .map(|c| c.candidate.to_string())
+        .collect();
+    if !few.is_empty() {
+        limits.push(format!("too few launches for an interval to rest on: {}", some(&few)));
+    }
+    if record.run.ended == RunEnd::Interrupted {
+        limits.push("the run was cut off; what was planned behind that is not here".into());
+    }
+    limits.extend(record.machine.no_gpu_times().map(|why| format!("times say nothing of a GPU: {why}")));
+    if let Err(why) = material.samples {
+        limits.push(format!("plots show launches and not samples: {why}"));
+    }
+    limits.extend(material.gate.iter().flat_map(|gate| gate.remarks.iter().cloned()));
+    limits.extend(material.remarks.iter().cloned());
+    limits
+}
+
+fn walls(record: &RunRecord) -> impl Iterator<Item = &ComparisonRecord> {
+    let base = record.base.iter().flat_map(|base| &base.comparisons);
+    base.chain(&record.comparisons).filter(|c| c.metric.as_str() == standard::WALL_TIME)
+}
+
+fn smallest_detectable(record: &RunRecord) -> Option<String> {
+    // Two launches say next to nothing of their spread.
+    let mut found: Vec<(f64, String)> = walls(record)
+        .filter(|c| c.estimate.launches >= MIN_LAUNCHES_TO_DECIDE)
+        .filter_map(|c| Some((c.smallest_detectable.filter(|d| d.is_finite())?, c.candidate.to_string())))
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let effects: Vec<f64> = found.iter().map(|(effect, _)| *effect).collect();
+    let middle = median(&effects)?;
+    let (worst, of) = found.last()?;
+    let share = |effect: f64| match effect.exp() {
+        ratio if ratio < 3.0 => units::percent(ratio - 1.0),
+        ratio => units::factor(ratio),
+    };
+    Some(format!(
+        "in nine of ten such runs, changes of wall time of {} or more are found in half of its comparisons, and of {} or \
+         more in the least precise one, {of}",
+        share(middle),
+        share(*worst)
+    ))
+}
+
+fn dropped(record: &RunRecord) -> Option<String> {
+    let blocks: u64 = record.cases.iter().map(|case| case.blocks).sum();
+    let mut causes: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    for (cause, count) in record.cases.iter().flat_map(|case| &case.dropped_blocks) {
+        *causes.entry(cause).or_default() += count;
+    }
+    let all: u64 = causes.values().sum();
+    (all > 0).then(|| {
+        let causes: Vec<String> = causes.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+        format!(
+            "{} of {} dropped as contaminated ({})",
+            units::count(all as f64),
+            units::counted(blocks as usize, "block"),
+            causes.join(", ")
+        )
+    })
+}
+
+/// Names, the first few of many.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,0 +1,434 @@
+//! What the machine did while it was measured, and what it can do at most.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::{Number, Reading, standard};
+use serde::Serialize;
+
+use super::Figure;
+use super::workload::{hue, runs_on_gpu};
+use perfharness_record::RunRecord;
+use perfharness_record::ceilings::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
+use perfharness_record::telemetry::{Column, Telemetry, WorkerColumns, quantity};
+use perfharness_record::units;
+
+/// Points of a strip: more of them fall on the same pixel.
+const POINTS: usize = 300;
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MachineView {
+    /// What it did.
+    pub telemetry: Option<TelemetryView>,
+    /// What it can do at most.
+    pub ceilings: Option<CeilingsView>,
+    /// How far benchmarks are from that.
+    pub roofline: Option<Roofline>,
+}
+
+impl MachineView {
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What the machine did while it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TelemetryView {
+    /// How it was read, and at what cost.
+    pub caption: String,
+    /// One line for each figure.
+    pub strips: Vec<Strip>,
+    /// What was measured when: name, and from and to in s.
+    pub bands: Vec<(String, f64, f64)>,
+    /// What its processes used.
+    pub workers: Vec<WorkerUse>,
+    /// What held clocks down, and what was not read and why.
+    pub notes: Vec<String>,
+}
+
+/// A figure over the time of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Strip {
+    /// What it is, and of which GPU.
+    pub label: String,
+    /// What it was, in words.
+    pub text: String,
+    /// The top of the axis, which begins at 0.
+    pub top: f64,
+    /// The same in words.
+    pub top_text: String,
+    /// Time in s, and value where there was one; empty where it never changed.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// What the processes of a benchmark used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkerUse {
+    /// The benchmark, and its side where it has two.
+    pub benchmark: String,
+    /// Processors that it kept busy.
+    pub cores: Figure,
+    /// The most memory that was resident at a reading.
+    pub rss: Figure,
+    /// Bytes read from storage by the process that read most.
+    pub read: Figure,
+    /// Bytes written to storage by the process that wrote most.
+    pub written: Figure,
+    /// Readings behind it.
+    pub readings: usize,
+}
+
+/// What the machine can do at most, for a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CeilingsView {
+    /// When it was found out.
+    pub measured: String,
+    /// Name, and figure or why there is none.
+    pub rows: Vec<(String, String)>,
+}
+
+/// Rates of arithmetic against the bytes that come with it, below what the machine can do at most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Roofline {
+    /// Operations in a second that nobody exceeds, where that is known.
+    pub operations: Option<f64>,
+    /// Memories: name, and bytes in a second that nobody exceeds.
+    pub memories: Vec<(String, f64)>,
+    /// The benchmarks.
+    pub points: Vec<RooflinePoint>,
+}
+
+/// A benchmark below the roof.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RooflinePoint {
+    /// Its case and variant.
+    pub label: String,
+    /// Its colour.
+    pub hue: usize,
+    /// Operations for each byte.
+    pub intensity: Figure,
+    /// Operations in a second.
+    pub rate: Figure,
+}
+
+pub(super) fn machine(record: &RunRecord) -> MachineView {
+    MachineView {
+        telemetry: record.telemetry.as_ref().filter(|t| !t.at_ms.is_empty()).map(telemetry),
+        ceilings: record.ceilings.as_ref().map(ceilings),
+        roofline: record.ceilings.as_ref().and_then(|ceilings| roofline(record, ceilings)),
+    }
+}
+
+fn ceilings(of: &Ceilings) -> CeilingsView {
+    let row = |(name, ceiling): (&String, &Ceiling)| {
+        let text = match &ceiling.value {
+            Reading::Value(value) => units::value(&ceiling.unit, value.0),
+            Reading::Absent { absent } => format!("not measured: {absent}"),
+        };
+        (name.clone(), text)
+    };
+    CeilingsView { measured: units::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
+}
+
+fn telemetry(of: &Telemetry) -> TelemetryView {
+    let cost = of.cost.map_or_else(String::new, |Number(share)| {
+        format!(", which took {} of one core", units::percent(share))
+    });
+    let caption = format!(
+        "{} of a process beside the measurement, one every {}{cost}. Time in which nothing was measured is left out.",
+        units::counted(of.at_ms.len(), "reading"),
+        units::duration(of.interval_ms as f64 * 1e6)
+    );
+    let mut strips: Vec<Strip> = of.columns.iter().filter_map(|column| strip(of, column)).collect();
+    strips.extend(resident(of));
+    TelemetryView { caption, strips, bands: bands(of), workers: workers(of), notes: notes(of) }
+}
+
+fn seconds(of: &Telemetry, at: usize) -> f64 {
+    of.at_ms.get(at).copied().unwrap_or(0) as f64 / 1e3
+}
+
+fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
+    let series = &column.series;
+    let told: Vec<f64> = column.values.iter().flatten().map(|n| n.0).filter(|v| v.is_finite()).collect();
+    let most = told.iter().copied().reduce(f64::max)?;
+    let least = told.iter().copied().reduce(f64::min)?;
+    let top = if series.unit == "share" { 1.0 } else { most };
+    let in_words = |value| units::value(&series.unit, value);
+    let gpu = series.gpu.as_ref().map_or_else(String::new, |gpu| format!(" of {gpu}"));
+    let window = series
+        .window_ms
+        .map_or_else(String::new, |Number(ms)| format!(", in stretches of {}", units::duration(ms * 1e6)));
+    let text = if series.unit == "J" {
+        // A counter has no mean.
+        format!("{} in all", in_words(most))
+    } else if least == most {
+        format!("{} throughout", in_words(most))
+    } else {
+        let mean = told.iter().sum::<f64>() / told.len() as f64;
+        format!("mean {}, from {} to {}", in_words(mean), in_words(least), in_words(most))
+    };
+    let points: Vec<_> = column
+        .values
+        .iter()
+        .enumerate()
+        .map(|(at, v)| (seconds(of, at), v.map(|n| n.0).filter(|v| v.is_finite())))
+        .collect();
+    Some(Strip {
+        label: format!("{}{gpu}, by {}{window}", series.name, series.source),
+        text,
+        top,
+        top_text: in_words(top),
+        points: if least == most { Vec::new() } else { thinned(&points) },
+    })
+}
+
+/// Memory of all workers together.
+fn resident(of: &Telemetry) -> Option<Strip> {
+    let mut sums = vec![0; of.at_ms.len()];
+    for worker in &of.workers {
+        for (at, bytes) in worker.reading.iter().zip(&worker.rss_bytes) {
+            *sums.get_mut(*at)? += bytes;
+        }
+    }
+    let top = *sums.iter().max()? as f64;
+    let points: Vec<_> =
+        sums.iter().enumerate().map(|(at, sum)| (seconds(of, at), Some(*sum as f64))).collect();
+    (top > 0.0).then(|| Strip {
+        label: "resident memory of all workers together, by sysinfo".into(),
+        text: format!("at most {}", units::bytes(top)),
+        top,
+        top_text: units::bytes(top),
+        points: thinned(&points),
+    })
+}
+
+/// The largest of neighbours that would share a pixel: a peak must not get lost.
+fn thinned(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
+    let each = points.len().div_ceil(POINTS).max(1);
+    let largest = |group: &[(f64, Option<f64>)]| {
+        let most = group.iter().filter_map(|(_, value)| *value).reduce(f64::max);
+        (group[0].0, most)
+    };
+    points.chunks(each).map(largest).collect()
+}
+
+/// Stretches in which the same workload was measured. A reading in which nothing was sampled belongs to what was before it.
+fn bands(of: &Telemetry) -> Vec<(String, f64, f64)> {
+    let mut bands: Vec<(String, f64, f64)> = Vec::new();
+    let interval = of.interval_ms as f64 / 1e3;
+    for (at, tag) in of.tag.iter().enumerate() {
+        let to = seconds(of, at);
+        let name = tag.and_then(|tag| of.tags.get(tag)).map(|tag| tag.benchmark.workload.to_string());
+        match (bands.last_mut(), name) {
+            (Some(band), Some(name)) if band.0 == name => band.2 = to,
+            (Some(band), None) => band.2 = to,
+            (_, Some(name)) => {
+                let from = bands.last().map_or(to - interval, |band| band.2);
+                bands.push((name, from.max(0.0), to));
+            }
+            (None, None) => {}
+        }
+    }
+    bands
+}
+
+fn workers(of: &Telemetry) -> Vec<WorkerUse> {
+    let one = |columns: &WorkerColumns| {
+        let tag = of.tags.get(columns.tag)?;
+        let side = if tag.base { " (base)" } else { "" };
+        let most = |values: &[u64]| {
+            let most = values.iter().copied().max().unwrap_or(0) as f64;
+            Figure::new(units::bytes(most), most)
+        };
+        Some(WorkerUse {
+            benchmark: format!("{}{side}", tag.benchmark),
+            cores: cores(of, columns)
+                .map_or_else(Figure::none, |cores| Figure::new(units::digits(cores), cores)),
+            rss: most(&columns.rss_bytes),
+            read: most(&columns.read_bytes),
+            written: most(&columns.written_bytes),
+            readings: columns.reading.len(),
+        })
+    };
+    let mut workers: Vec<WorkerUse> = of.workers.iter().filter_map(one).collect();
+    workers.sort_by(|a, b| a.benchmark.cmp(&b.benchmark));
+    workers
+}
+
+/// CPU time over time, between readings of the same process.
+fn cores(of: &Telemetry, columns: &WorkerColumns) -> Option<f64> {
+    let (mut cpu_ms, mut wall_ms) = (0, 0);
+    let mut last: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+    for ((at, launch), cpu) in columns.reading.iter().zip(&columns.launch).zip(&columns.cpu_ms) {
+        if let Some((before, cpu_before)) = last.insert(*launch, (*at, *cpu)) {
+            let wall = of.at_ms.get(*at)?.checked_sub(*of.at_ms.get(before)?)?;
+            // Parts of a launch have processes of their own, which begin at 0.
+            if let Some(used) = cpu.checked_sub(cpu_before) {
+                cpu_ms += used;
+                wall_ms += wall;
+            }
+        }
+    }
+    (wall_ms > 0).then(|| cpu_ms as f64 / wall_ms as f64)
+}
+
+fn notes(of: &Telemetry) -> Vec<String> {
+    let mut notes: Vec<String> = of
+        .limits
+        .iter()
+        .map(|(limit, readings)| {
+            format!(
+                "{limit} held the clock of a GPU down at {}",
+                units::counted(*readings as usize, "reading")
+            )
+        })
+        .collect();
+    if of.columns.iter().any(|column| column.series.name.starts_with(quantity::GPU_UTILIZATION)) {
+        notes.push(
+            "GPU busy in the tables is the share of time by the device's own timestamps; the utilization here is the \
+             driver's, a share of stretches that can be longer than an iteration"
+                .into(),
+        );
+    }
+    // Several figures are missing for one reason.
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (what, reason) in &of.absent {
+        reasons.entry(reason).or_default().push(what);
+    }
+    notes.extend(reasons.iter().map(|(reason, what)| format!("not read: {} ({reason})", what.join(", "))));
+    notes
+}
+
+fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
+    let known = |name: &str| {
+        ceilings.figures.get(name)?.value.value().filter(|value| value.is_finite() && *value > 0.0)
+    };
+    let figure = |value: f64, unit: &str| {
+        let text = if unit.is_empty() { units::digits(value) } else { units::value(unit, value) };
+        Figure::new(text, value)
+    };
+    let mut points = Vec::new();
+    for benchmark in &record.benchmarks {
+        let Some(workload) = record.workloads.iter().find(|w| w.id == benchmark.id.workload) else {
+            continue;
+        };
+        let case = workload.cases.iter().find(|case| case.id == benchmark.id.case);
+        let Some(floor) = case.and_then(|case| case.floor) else { continue };
+        let bytes = floor.device_bytes + floor.host_bytes;
+        let wall = benchmark.metrics.get(standard::WALL_TIME).and_then(|metric| metric.value.value());
+        let Some(wall) = wall.filter(|wall| *wall > 0.0 && floor.operations > 0.0 && bytes > 0.0) else {
+            continue;
+        };
+        let (intensity, rate) = (floor.operations / bytes, floor.operations / wall * 1e9);
+        // Axes are logarithmic.
+        if ![intensity, rate].iter().all(|value| value.is_finite() && *value > 0.0) {
+            continue;
+        }
+        points.push(RooflinePoint {
+            label: format!(
+                "{}/{}{}",
+                benchmark.id.case,
+                benchmark.id.variant,
+                if runs_on_gpu(benchmark) { " (GPU)" } else { "" }
+            ),
+            hue: hue(workload, benchmark.id.variant.as_str()),
+            intensity: figure(intensity, ""),
+            rate: figure(rate, "/s"),
+        });
+    }
+    let memories = [DEVICE_COPY, HOST_COPY];
+    let memories = memories.into_iter().filter_map(|name| Some((name.to_owned(), known(name)?))).collect();
+    (!points.is_empty()).then(|| Roofline { operations: known(OPERATIONS), memories, points })
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::BenchmarkId;
+
+    use super::*;
+    use perfharness_record::telemetry::{SeriesDef, Tag};
+
+    fn tag(id: &str) -> Tag {
+        Tag { benchmark: id.parse::<BenchmarkId>().unwrap(), base: false }
+    }
+
+    fn of(at_ms: &[u64], tags: &[Option<usize>]) -> Telemetry {
+        Telemetry {
+            interval_ms: 250,
+            cost: Some(Number(0.002)),
+            absent: BTreeMap::from([
+                ("gpu-power".into(), "no driver".into()),
+                ("gpu-clock".into(), "no driver".into()),
+            ]),
+            limits: BTreeMap::from([("its power limit".into(), 2)]),
+            tags: vec![tag("a/c/slow"), tag("a/c/fast"), tag("b/c/slow")],
+            at_ms: at_ms.to_vec(),
+            tag: tags.to_vec(),
+            share: vec![None; at_ms.len()],
+            columns: vec![Column {
+                series: SeriesDef {
+                    name: "cpu-busy".into(),
+                    unit: "share".into(),
+                    source: "sysinfo".into(),
+                    gpu: None,
+                    window_ms: None,
+                },
+                values: at_ms.iter().map(|ms| (*ms > 0).then_some(Number(*ms as f64 / 1e4))).collect(),
+            }],
+            workers: vec![WorkerColumns {
+                tag: 0,
+                reading: vec![0, 1, 2, 3],
+                launch: vec![0, 0, 1, 1],
+                rss_bytes: vec![5, 9, 1, 2],
+                cpu_ms: vec![0, 500, 10, 260],
+                read_bytes: vec![0; 4],
+                written_bytes: vec![0, 100, 0, 50],
+            }],
+        }
+    }
+
+    #[test]
+    fn stretches_of_a_workload_follow_each_other_without_holes() {
+        let tags = [None, Some(0), Some(1), None, Some(2), Some(2)];
+        let view = telemetry(&of(&[0, 250, 500, 750, 1000, 1250], &tags));
+        let names: Vec<&str> = view.bands.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!((view.bands[0].1, view.bands[0].2), (0.0, 0.75));
+        assert_eq!((view.bands[1].1, view.bands[1].2), (0.75, 1.25));
+    }
+
+    #[test]
+    fn processors_are_counted_within_a_process() {
+        let view = telemetry(&of(&[0, 250, 500, 750], &[Some(0); 4]));
+        let row = &view.workers[0];
+        // 500 ms in 250 ms, then 250 ms in 250 ms; the step between two launches is none.
+        assert_eq!(row.cores.value, Some(1.5));
+        assert_eq!((row.rss.value, row.written.value), (Some(9.0), Some(100.0)));
+        assert_eq!(view.strips[1].top, 9.0);
+    }
+
+    #[test]
+    fn reasons_are_named_once_and_what_held_clocks_down_first() {
+        let view = telemetry(&of(&[0, 250, 500, 750], &[None; 4]));
+        assert_eq!(
+            view.notes,
+            [
+                "its power limit held the clock of a GPU down at 2 readings",
+                "not read: gpu-clock, gpu-power (no driver)"
+            ]
+        );
+        assert!(view.bands.is_empty());
+        assert_eq!(view.strips[0].points[0].1, None, "a reading without a value stays a gap");
+    }
+
+    #[test]
+    fn thinning_keeps_peaks() {
+        let points: Vec<_> = (0..3000).map(|at| (f64::from(at), Some(f64::from(at == 1234)))).collect();
+        let kept = thinned(&points);
+        assert!(kept.len() <= POINTS);
+        assert_eq!(kept.iter().filter(|(_, value)| *value == Some(1.0)).count(), 1);
+    }
+}

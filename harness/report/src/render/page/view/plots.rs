@@ -1,0 +1,300 @@
+//! The numbers behind the plots of a workload: the same as those in the tables.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::gpu_metric as gpu;
+use perfharness_contract::protocol::Mode;
+use perfharness_contract::{BenchmarkId, WorkloadDef, standard};
+use serde::Serialize;
+
+use super::Material;
+use super::workload::hue;
+use perfharness_record::samples::Samples;
+use perfharness_record::units;
+use perfharness_record::{BenchmarkRecord, RunRecord};
+use perfharness_record::{Origin, Stage};
+
+/// Points of one variant that are drawn; more would only lie on top of each other.
+const POINTS: usize = 120;
+
+/// Points of a whole page, so that its size stays within bounds however much was measured.
+const POINTS_OF_PAGE: usize = 9_000;
+
+/// Samples of a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SamplePlot {
+    /// What it shows.
+    pub title: String,
+    /// A row for each variant.
+    pub rows: Vec<PlotRow>,
+    /// What is drawn: every sample, or one for each launch.
+    pub caption: String,
+}
+
+/// Samples of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlotRow {
+    /// The variant.
+    pub label: String,
+    /// Its colour.
+    pub hue: usize,
+    /// Launch, from 0, and wall time of an iteration in ns.
+    pub points: Vec<(usize, f64)>,
+    /// Launches.
+    pub launches: usize,
+    /// The level and its interval, in ns.
+    pub level: Option<f64>,
+    /// The interval of the level.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Where the time of a case goes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SharePlot {
+    /// What it shows.
+    pub title: String,
+    /// Two rows for each variant: what the host did, and what the device did.
+    pub rows: Vec<ShareRow>,
+    /// How it is to be read.
+    pub caption: String,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareRow {
+    /// The variant and the side.
+    pub label: String,
+    /// The wall time that is divided, in ns.
+    pub whole: f64,
+    /// Its parts; together no more than the whole.
+    pub parts: Vec<Share>,
+}
+
+/// A part of a bar.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// What it is.
+    pub label: String,
+    /// Its colour.
+    pub hue: usize,
+    /// Its share of the whole, from 0 to 1.
+    pub share: f64,
+}
+
+/// How time grows with size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScalingPlot {
+    /// What it shows.
+    pub title: String,
+    /// What the horizontal axis is.
+    pub size: String,
+    /// A line for each variant.
+    pub lines: Vec<ScalingLine>,
+}
+
+/// How time grows with size, for one variant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScalingLine {
+    /// The variant.
+    pub label: String,
+    /// Its colour.
+    pub hue: usize,
+    /// Size, and wall time of an iteration in ns, by size.
+    pub points: Vec<(f64, f64)>,
+}
+
+pub(super) fn sample_plot(material: &Material<'_>, measured: &[&BenchmarkRecord]) -> Option<SamplePlot> {
+    let id = &measured.first()?.id.workload;
+    let workload = material.record.workloads.iter().find(|w| w.id == *id)?;
+    let most = (POINTS_OF_PAGE / material.record.benchmarks.len().max(1)).clamp(16, POINTS);
+    let mut all = 0;
+    let mut shown = 0;
+    let mut rows = Vec::new();
+    let mut from_samples = true;
+    for benchmark in measured {
+        let Some(wall) = benchmark.metrics.get(standard::WALL_TIME) else { continue };
+        let samples = material.samples.ok();
+        let sampled = samples.map(|samples| timed(samples, &benchmark.id)).filter(|p| !p.is_empty());
+        from_samples &= sampled.is_some();
+        let points = sampled.unwrap_or_else(|| {
+            wall.launches.iter().enumerate().map(|(launch, value)| (launch, value.0)).collect()
+        });
+        let points: Vec<(usize, f64)> =
+            points.into_iter().filter(|(_, ns)| ns.is_finite() && *ns > 0.0).collect();
+        let launches = points.iter().map(|(launch, _)| launch + 1).max().unwrap_or(0);
+        all += points.len();
+        let points = thinned(points, most);
+        shown += points.len();
+        if points.is_empty() {
+            continue;
+        }
+        rows.push(PlotRow {
+            label: benchmark.id.variant.to_string(),
+            hue: hue(workload, benchmark.id.variant.as_str()),
+            points,
+            launches,
+            level: wall.value.value().filter(|v| v.is_finite()),
+            interval: wall.interval.map(|i| (i.lower, i.upper)),
+        });
+    }
+    let what = if from_samples { "sample" } else { "launch" };
+    let thinned = if shown < all {
+        format!("; {} of {} are drawn, evenly chosen", units::count(shown as f64), units::count(all as f64))
+    } else {
+        String::new()
+    };
+    (!rows.is_empty()).then(|| SamplePlot {
+        title: format!("Wall time of an iteration, {}", material_case(measured)),
+        rows,
+        caption: format!(
+            "Each dot is a {what}; launches lie above each other, the first at the top. The bar is the level, the band its \
+             99 % interval{thinned}."
+        ),
+    })
+}
+
+fn material_case(measured: &[&BenchmarkRecord]) -> String {
+    measured.first().map_or_else(String::new, |b| format!("{}/{}", b.id.workload, b.id.case))
+}
+
+/// Launch and time of the timed samples that were kept; launches counted from 0.
+fn timed(samples: &Samples, id: &BenchmarkId) -> Vec<(usize, f64)> {
+    let rows: Vec<(u32, f64)> = samples
+        .select(id, standard::WALL_TIME)
+        // Those of a base have the same ids, and launches of later stages are numbered apart.
+        .filter(|row| row.mode == Mode::Timed && !row.dropped && row.origin == Origin::Head)
+        .filter(|row| row.launch < Stage::Confirmation.first_launch())
+        .map(|row| (row.launch, row.value))
+        .collect();
+    let mut numbers: BTreeMap<u32, usize> = rows.iter().map(|(launch, _)| (*launch, 0)).collect();
+    for (at, number) in numbers.values_mut().enumerate() {
+        *number = at;
+    }
+    rows.into_iter().map(|(launch, value)| (numbers[&launch], value)).collect()
+}
+
+/// Evenly chosen points, the first and the last among them.
+fn thinned<T: Copy>(points: Vec<T>, most: usize) -> Vec<T> {
+    if points.len() <= most || most < 2 {
+        return points;
+    }
+    let step = (points.len() - 1) as f64 / (most - 1) as f64;
+    (0..most).map(|i| points[(i as f64 * step).round() as usize]).collect()
+}
+
+pub(super) fn share_plot(measured: &[&BenchmarkRecord]) -> Option<SharePlot> {
+    let rows: Vec<ShareRow> = measured.iter().flat_map(|b| share_rows(b)).collect();
+    (!rows.is_empty()).then(|| SharePlot {
+        title: format!("Where the time goes, {}", material_case(measured)),
+        rows,
+        caption: "Shares of the wall time of metered samples where there is a GPU, of timed ones otherwise. Host and device \
+                  work at the same time, so each has a bar of its own."
+            .into(),
+    })
+}
+
+fn share_rows(benchmark: &BenchmarkRecord) -> Vec<ShareRow> {
+    let value = |id: &str| {
+        benchmark.metrics.get(id).and_then(|m| m.value.value()).filter(|v| v.is_finite() && *v >= 0.0)
+    };
+    let name = &benchmark.id.variant;
+    let part = |label: &str, hue: usize, share: f64| Share { label: label.into(), hue, share };
+    let busy = value(gpu::GPU_BUSY)
+        .zip(value(gpu::GPU_BUSY_SHARE))
+        .filter(|(busy, share)| *busy > 0.0 && *share > 0.0);
+    if let Some((busy, share)) = busy {
+        // The share is that of the metered samples themselves, so that it tells how long they took.
+        let whole = busy / share;
+        let of_whole = |ns: f64| (ns / whole).clamp(0.0, 1.0);
+        let copy = of_whole(value(gpu::COPY_TIME).unwrap_or(0.0).min(busy));
+        let compute = of_whole(busy) - copy;
+        let waiting = of_whole(value(gpu::HOST_WAIT).unwrap_or(0.0));
+        return vec![
+            ShareRow {
+                label: format!("{name}, device"),
+                whole,
+                parts: vec![
+                    part("GPU busy, without copies", 1, compute),
+                    part("copies", 0, copy),
+                    part("idle", 8, (1.0 - compute - copy).max(0.0)),
+                ],
+            },
+            ShareRow {
+                label: format!("{name}, host"),
+                whole,
+                parts: vec![part("host waits", 4, waiting), part("the rest", 9, 1.0 - waiting)],
+            },
+        ];
+    }
+    let Some((wall, cpu)) = value(standard::WALL_TIME).zip(value(standard::CPU_TIME)) else {
+        return Vec::new();
+    };
+    if wall <= 0.0 {
+        return Vec::new();
+    }
+    let on = (cpu / wall).min(1.0);
+    vec![ShareRow {
+        label: name.to_string(),
+        whole: wall,
+        parts: vec![part("on the CPU", 2, on), part("off the CPU", 8, 1.0 - on)],
+    }]
+}
+
+/// Lines over the cases that have a size: the items of an iteration, else a number that alone tells the cases apart.
+pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option<ScalingPlot> {
+    let measured: Vec<_> = workload
+        .cases
+        .iter()
+        .filter(|case| record.cases.iter().any(|c| c.workload == workload.id && c.case == case.id))
+        .collect();
+    let items = || measured.iter().map(|case| case.items.as_ref().map(|items| items.count as f64));
+    let units: Vec<&str> = measured.iter().filter_map(|c| Some(c.items.as_ref()?.unit.as_str())).collect();
+    let sizes: Vec<f64> = items().collect::<Option<_>>()?;
+    let unit = units.first().filter(|first| units.iter().all(|unit| unit == *first))?;
+    let mut distinct = sizes.clone();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    // Several cases of one size differ in something else, which a line over sizes would hide.
+    if distinct.len() < 2 || distinct.len() < sizes.len() || distinct[0] <= 0.0 {
+        return None;
+    }
+    let lines = workload.variants.iter().filter_map(|variant| {
+        let mut points: Vec<(f64, f64)> = measured
+            .iter()
+            .zip(&sizes)
+            .filter_map(|(case, size)| {
+                let id = workload.benchmark_id(&case.id, &variant.id);
+                let benchmark = record.benchmarks.iter().find(|b| b.id == id)?;
+                let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
+                (wall.is_finite() && wall > 0.0).then_some((*size, wall))
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (points.len() > 1).then(|| ScalingLine {
+            label: variant.id.to_string(),
+            hue: hue(workload, variant.id.as_str()),
+            points,
+        })
+    });
+    let lines: Vec<ScalingLine> = lines.collect();
+    (!lines.is_empty()).then(|| ScalingPlot {
+        title: format!("Wall time of an iteration over its size, {}", workload.id),
+        size: format!("{unit} in an iteration"),
+        lines,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_is_even_and_keeps_both_ends() {
+        let all: Vec<usize> = (0..1000).collect();
+        let few = thinned(all.clone(), 11);
+        assert_eq!(few.len(), 11);
+        assert_eq!((few[0], few[5], few[10]), (0, 500, 999));
+        assert_eq!(thinned(all.clone(), 1000), all);
+        assert_eq!(thinned(vec![1, 2, 3], 120), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,459 @@
+//! One section for each workload, and one part of it for each case: variants side by side.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::gpu_metric as gpu;
+use perfharness_contract::protocol::Reading;
+use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, standard};
+use perfharness_verdict::{GrowthVerdict, Interval};
+use serde::Serialize;
+
+use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
+use super::{Badge, Figure, Material, Tone, anchor};
+use crate::memory::MemoryState;
+use crate::profile::{ProfileState, Widths};
+use crate::render::outcome;
+use crate::render::outcome::SpeedUp;
+use crate::render::table::{absences, case_facts, case_parameters};
+use perfharness_record::compare::waste;
+use perfharness_record::units;
+use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
+
+/// A workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadView {
+    /// Its name.
+    pub name: String,
+    /// Its place in the page.
+    pub anchor: String,
+    /// What it is.
+    pub summary: String,
+    /// Where it is described.
+    pub sources: String,
+    /// Its variants, and what each does.
+    pub variants: Vec<(String, String)>,
+    /// How time grows over the cases, where more than one has a size.
+    pub scaling: Option<ScalingPlot>,
+    /// Its cases.
+    pub cases: Vec<CaseView>,
+}
+
+/// A case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseView {
+    /// `workload/case`.
+    pub name: String,
+    /// Its place in the page.
+    pub anchor: String,
+    /// Its parameters.
+    pub parameters: String,
+    /// How it was measured.
+    pub measured: String,
+    /// Its variants.
+    pub variants: Vec<VariantRow>,
+    /// Whether any of them tells how busy the GPU was.
+    pub has_gpu: bool,
+    /// Whether the case says what it cannot do without, on a machine whose ceilings are known.
+    pub has_floor: bool,
+    /// What its slow variant wastes.
+    pub waste: Option<String>,
+    /// Flame graphs, and where the time of each variant went by function.
+    pub flames: Vec<FlameRow>,
+    /// Whether its variants leak.
+    pub memory: Vec<MemoryRow>,
+    /// The samples.
+    pub samples: Option<SamplePlot>,
+    /// Where the time goes.
+    pub shares: Option<SharePlot>,
+    /// Names of the variants that have figures; the columns of the counts.
+    pub columns: Vec<String>,
+    /// Counts, bytes, peaks, times.
+    pub counts: Vec<CountRow>,
+    /// What was not measured, and why.
+    pub absent: Vec<String>,
+    /// What workers and checks told.
+    pub notes: Vec<String>,
+}
+
+/// A variant in a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VariantRow {
+    /// The benchmark.
+    pub benchmark: String,
+    /// The variant.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Badge,
+    /// Why, and its last words.
+    pub reason: Option<String>,
+    /// The last lines that it wrote where it died.
+    pub stderr: Vec<String>,
+    /// Wall time of an iteration.
+    pub wall: Figure,
+    /// Half of its interval, relative.
+    pub precision: String,
+    /// How many times faster than its reference.
+    pub speed_up: Figure,
+    /// The interval of that, and what it is over.
+    pub speed_up_detail: String,
+    /// Items in a second.
+    pub rate: Figure,
+    /// Share of the wall time in which the GPU was busy.
+    pub utilization: Figure,
+    /// The largest memory peak that is known.
+    pub peak: Figure,
+    /// The largest error against the reference, and what is right.
+    pub error: Figure,
+    /// The share of its time that nobody could save on this machine, and which ceiling binds.
+    pub floor: Figure,
+}
+
+/// Where the CPU time of a variant goes, by function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlameRow {
+    /// The variant.
+    pub variant: String,
+    /// The functions that most of it is in, or why nothing is known.
+    pub hottest: String,
+    /// Graphs: what each shows, and its file, seen from the page.
+    pub graphs: Vec<(String, String)>,
+}
+
+/// What was seen of the memory of a variant over many iterations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryRow {
+    /// The variant.
+    pub variant: String,
+    /// What follows.
+    pub verdict: Badge,
+    /// What was seen, or why nothing was.
+    pub sentence: String,
+    /// Its picture, seen from the page.
+    pub picture: Option<String>,
+}
+
+/// A metric over the variants of a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CountRow {
+    /// Its title.
+    pub title: String,
+    /// Whether it differed between launches although it should be exact.
+    pub demoted: bool,
+    /// One figure for each variant.
+    pub figures: Vec<Figure>,
+}
+
+pub(super) fn workloads(material: &Material<'_>) -> Vec<WorkloadView> {
+    let record = material.record;
+    record.workloads.iter().map(|workload| view(material, workload)).filter(|w| !w.cases.is_empty()).collect()
+}
+
+fn view(material: &Material<'_>, workload: &WorkloadDef) -> WorkloadView {
+    let record = material.record;
+    // Against a base each benchmark is a case of its own; people want to see them side by side.
+    let mut cases: Vec<CaseView> = Vec::new();
+    for case in record.cases.iter().filter(|case| case.workload == workload.id) {
+        let name = format!("{}/{}", case.workload, case.case);
+        if !cases.iter().any(|known| known.name == name) {
+            cases.push(case_view(material, workload, case, name));
+        }
+    }
+    let sources: Vec<String> = workload
+        .sources
+        .iter()
+        .map(|source| match source.section.as_str() {
+            "" => source.document.clone(),
+            section => format!("{}, {section}", source.document),
+        })
+        .collect();
+    let measured = |variant: &perfharness_contract::Name| {
+        record.benchmarks.iter().any(|b| b.id.workload == workload.id && b.id.variant == *variant)
+    };
+    WorkloadView {
+        name: workload.id.to_string(),
+        anchor: anchor("workload", workload.id.as_str()),
+        summary: workload.summary.clone(),
+        sources: sources.join("; "),
+        variants: workload
+            .variants
+            .iter()
+            .filter(|variant| measured(&variant.id))
+            .map(|variant| (variant.id.to_string(), variant.summary.clone()))
+            .collect(),
+        scaling: scaling_plot(record, workload),
+        cases,
+    }
+}
+
+fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord, name: String) -> CaseView {
+    let record = material.record;
+    let benchmarks: Vec<&BenchmarkRecord> = record
+        .benchmarks
+        .iter()
+        .filter(|b| b.id.workload == case.workload && b.id.case == case.case)
+        .collect();
+    let measured: Vec<&BenchmarkRecord> =
+        benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect();
+    let all: Vec<&MetricDef> = record.metrics.iter().chain(&workload.metrics).collect();
+    let absent = absences(&all, &measured)
+        .into_iter()
+        .map(|(reason, labels)| format!("{}: {reason}", labels.join(", ")))
+        .collect();
+    let variants: Vec<VariantRow> = benchmarks.iter().map(|b| variant(record, workload, b)).collect();
+    CaseView {
+        anchor: anchor("case", &name),
+        name,
+        parameters: case_parameters(workload, case),
+        measured: measured_how(record, case),
+        has_floor: variants.iter().any(|variant| variant.floor.value.is_some()),
+        has_gpu: variants.iter().any(|variant| variant.utilization.value.is_some()),
+        variants,
+        waste: benchmarks.iter().find_map(|b| waste(record, b)),
+        flames: benchmarks.iter().filter_map(|b| flames(material, workload, b)).collect(),
+        memory: benchmarks.iter().filter_map(|b| memory(material, b)).collect(),
+        samples: sample_plot(material, &measured),
+        shares: share_plot(&measured),
+        columns: measured.iter().map(|b| b.id.variant.to_string()).collect(),
+        counts: counts(&all, &measured),
+        absent,
+        notes: notes(&benchmarks),
+    }
+}
+
+/// How a case was measured; where each benchmark was one of its own, how all were.
+fn measured_how(record: &RunRecord, case: &CaseRecord) -> String {
+    let same: Vec<&CaseRecord> =
+        record.cases.iter().filter(|c| c.workload == case.workload && c.case == case.case).collect();
+    match same.as_slice() {
+        [one] => case_facts(one),
+        all => {
+            let each = all.iter().map(|c| {
+                let variant = c.variant.as_ref().map_or("", |name| name.as_str());
+                format!("{variant}: {}", case_facts(c))
+            });
+            each.collect::<Vec<_>>().join(". ")
+        }
+    }
+}
+
+fn variant(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> VariantRow {
+    let metric = |id: &str| benchmark.metrics.get(id);
+    let wall = metric(standard::WALL_TIME);
+    let (speed_up, speed_up_detail) = speed_up(record, workload, benchmark);
+    VariantRow {
+        benchmark: benchmark.id.to_string(),
+        name: benchmark.id.variant.to_string(),
+        outcome: badge(benchmark),
+        reason: benchmark.outcome.reason.clone(),
+        stderr: benchmark.outcome.stderr.clone(),
+        wall: figure(wall),
+        precision: precision(wall),
+        speed_up,
+        speed_up_detail,
+        rate: figure(metric(standard::RATE)),
+        utilization: figure(metric(gpu::GPU_BUSY_SHARE)),
+        peak: peak(benchmark),
+        error: error(benchmark),
+        floor: floor(record, workload, benchmark),
+    }
+}
+
+fn badge(benchmark: &BenchmarkRecord) -> Badge {
+    let word = outcome::word(benchmark);
+    match benchmark.outcome.kind {
+        _ if benchmark.succeeded() => Badge::new("✔", word, Tone::Good),
+        OutcomeKind::Skipped | OutcomeKind::NotRun => Badge::new("–", word, Tone::Open),
+        OutcomeKind::Ok
+        | OutcomeKind::WrongResult
+        | OutcomeKind::OutOfMemory
+        | OutcomeKind::Crashed
+        | OutcomeKind::TimedOut => Badge::new("✖", word, Tone::Bad),
+    }
+}
+
+fn figure(metric: Option<&MetricRecord>) -> Figure {
+    let Some(metric) = metric else { return Figure::none() };
+    match &metric.value {
+        Reading::Value(value) => {
+            let text = units::value(&metric.unit, value.0);
+            Figure::new(if metric.demoted { format!("~{text}") } else { text }, value.0)
+        }
+        Reading::Absent { .. } => Figure::none(),
+    }
+}
+
+fn precision(metric: Option<&MetricRecord>) -> String {
+    let Some(metric) = metric else { return String::new() };
+    match (metric.value.value(), metric.interval) {
+        (Some(value), Some(Interval { lower, upper })) => {
+            format!("± {}", units::percent((upper - lower) / 2.0 / value))
+        }
+        (Some(_), None) => "no interval".into(),
+        (None, _) => String::new(),
+    }
+}
+
+fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> (Figure, String) {
+    match SpeedUp::of(record, workload, benchmark) {
+        SpeedUp::Over { factor, interval, variant } => {
+            let detail = match interval {
+                Some(i) => {
+                    format!("[{}, {}] over {variant}", units::digits(i.lower), units::digits(i.upper))
+                }
+                None => format!("over {variant}, no interval"),
+            };
+            (Figure::new(units::factor(factor), factor), detail)
+        }
+        SpeedUp::Reference => (Figure::new("reference", 1.0), String::new()),
+        SpeedUp::Missing(why) => (Figure::none(), why),
+        SpeedUp::Ended => (Figure::none(), String::new()),
+    }
+}
+
+/// Device memory where the benchmark has some, else the heap, else the process.
+fn peak(benchmark: &BenchmarkRecord) -> Figure {
+    let ids = [gpu::DEVICE_PEAK, standard::HEAP_PEAK, standard::PEAK_RSS];
+    let metrics = ids.iter().filter_map(|id| benchmark.metrics.get(*id));
+    let known = metrics.filter_map(|m| Some((m, m.value.value()?)));
+    let largest = known.max_by(|a, b| a.1.total_cmp(&b.1));
+    figure(largest.map(|(metric, _)| metric))
+}
+
+fn error(benchmark: &BenchmarkRecord) -> Figure {
+    let Some(check) = &benchmark.check else { return Figure::none() };
+    let Some(error) = check.error else { return Figure::none() };
+    let text = match check.tolerance {
+        Some(tolerance) if tolerance.0 == 0.0 && error.0 == 0.0 => "exact".to_owned(),
+        Some(tolerance) => format!("{} of {} allowed", scientific(error.0), scientific(tolerance.0)),
+        None => scientific(error.0),
+    };
+    Figure::new(text, error.0)
+}
+
+/// How much of the time is due to what no implementation can do without.
+fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
+    let share = || {
+        let case = workload.cases.iter().find(|case| case.id == benchmark.id.case)?;
+        let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, runs_on_gpu(benchmark))?;
+        let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
+        let share = bound.ns / wall;
+        Some(Figure::new(format!("{} ({})", units::percent(share), bound.term), share))
+    };
+    share().unwrap_or_else(Figure::none)
+}
+
+/// Whether a device did any of its work.
+pub(super) fn runs_on_gpu(benchmark: &BenchmarkRecord) -> bool {
+    benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|metric| metric.value.value().is_some())
+}
+
+/// Errors span many magnitudes.
+fn scientific(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() { format!("{value}") } else { format!("{value:.1e}") }
+}
+
+/// Functions of a variant that are worth naming.
+const HOTTEST: usize = 3;
+
+fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Option<FlameRow> {
+    let (index, folder) = material.flames?;
+    let profiled = index.benchmark(&benchmark.id)?;
+    let place = |file: &str| format!("{folder}/{file}");
+    let mut graphs: Vec<(String, String)> = Vec::new();
+    if let Some(file) = index.flame_graph(&benchmark.id) {
+        graphs.push(("flame graph".into(), place(file)));
+    }
+    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
+    if let Some(reference) = variant.and_then(|v| workload.reference_of(v)) {
+        let id = workload.benchmark_id(&benchmark.id.case, reference);
+        let sides = [
+            (Widths::Reference, format!("what it saves of {reference}")),
+            (Widths::Candidate, format!("what it does in place of {reference}")),
+        ];
+        for (widths, text) in sides {
+            if let Some(file) = index.differential(&id, &benchmark.id, widths) {
+                graphs.push((text, place(file)));
+            }
+        }
+    }
+    let hottest = match &profiled.profile {
+        ProfileState::Taken(facts) => {
+            let each = facts.hottest.iter().take(HOTTEST);
+            let named = each.map(|hot| format!("`{}` {}", hot.function, units::percent(hot.share)));
+            named.collect::<Vec<_>>().join(", ")
+        }
+        ProfileState::Absent { absent } => format!("no profile: {absent}"),
+    };
+    Some(FlameRow { variant: benchmark.id.variant.to_string(), hottest, graphs })
+}
+
+fn memory(material: &Material<'_>, benchmark: &BenchmarkRecord) -> Option<MemoryRow> {
+    let (index, folder) = material.memory?;
+    let watched = index.benchmark(&benchmark.id)?;
+    let variant = benchmark.id.variant.to_string();
+    Some(match &watched.memory {
+        MemoryState::Taken(facts) => MemoryRow {
+            variant,
+            verdict: match facts.verdict {
+                GrowthVerdict::Flat => Badge::new("✔", "flat", Tone::Good),
+                GrowthVerdict::Grows => Badge::new("✖", "grows", Tone::Bad),
+                GrowthVerdict::Unclear => Badge::new("?", "unclear", Tone::Open),
+            },
+            sentence: facts.sentence.clone(),
+            picture: Some(format!("{folder}/{}", facts.file)),
+        },
+        MemoryState::Absent { absent } => MemoryRow {
+            variant,
+            verdict: Badge::new("–", "not followed", Tone::Open),
+            sentence: absent.clone(),
+            picture: None,
+        },
+    })
+}
+
+/// Metrics that say something: measured for at least one variant, and not zero for all of them.
+fn counts(all: &[&MetricDef], measured: &[&BenchmarkRecord]) -> Vec<CountRow> {
+    let says_something = |id: &str| {
+        let values = measured.iter().filter_map(|b| b.metrics.get(id)?.value.value());
+        values.into_iter().any(|value| value != 0.0)
+    };
+    let row = |id: &str, title: &str| {
+        says_something(id).then(|| CountRow {
+            title: title.into(),
+            demoted: measured.iter().any(|b| b.metrics.get(id).is_some_and(|m| m.demoted)),
+            figures: measured.iter().map(|b| figure(b.metrics.get(id))).collect(),
+        })
+    };
+    let rows =
+        all.iter().filter(|m| m.id != standard::WALL_TIME).filter_map(|m| row(m.id.as_str(), m.label()));
+    rows.collect()
+}
+
+/// What workers and checks told; what several told alike is there once.
+fn notes(benchmarks: &[&BenchmarkRecord]) -> Vec<String> {
+    let mut told: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for benchmark in benchmarks {
+        let of_check = benchmark.check.iter().flat_map(|check| &check.notes);
+        for note in benchmark.notes.iter().chain(of_check) {
+            told.entry(note).or_default().push(benchmark.id.variant.as_str());
+        }
+    }
+    told.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", "))).collect()
+}
+
+/// The place of a role among the colours of a plot.
+pub(super) fn hue(workload: &WorkloadDef, variant: &str) -> usize {
+    let position = workload.variants.iter().position(|v| v.id.as_str() == variant).unwrap_or(0);
+    let role = workload.variants.get(position).map_or(Role::Other, |v| v.role);
+    match role {
+        Role::Slow => 0,
+        Role::Documented => 1,
+        // The first of its role has the colour of the role, others what is left.
+        Role::Optimized if first_of(workload, Role::Optimized) == Some(position) => 2,
+        Role::Optimized | Role::Other => 3 + position % 5,
+    }
+}
+
+fn first_of(workload: &WorkloadDef, role: Role) -> Option<usize> {
+    workload.variants.iter().position(|v| v.role == role)
+}

@@ -1,0 +1,88 @@
+//! Profiles as text: where each benchmark spends its time, and in which file to look.
+
+use std::fmt::Write as _;
+
+use perfharness_contract::protocol::ProfileClock;
+
+use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
+use perfharness_record::Origin;
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+
+/// Functions that are named for each benchmark.
+const NAMED: usize = 3;
+/// A process that is on the CPU for less than this spends most of its time where a CPU profile does not look.
+const MOSTLY_WAITING: f64 = 0.5;
+
+/// What became of the benchmarks that were asked for.
+pub fn render_profiles(index: &FlameIndex, shots: &[Shot]) -> String {
+    let mut text = String::new();
+    let bold = anstyle::Style::new().bold();
+    let mut heading = String::new();
+    for shot in shots {
+        let id = &shot.side.benchmark;
+        let Some(entry) = index.benchmarks.iter().find(|b| b.id == *id && b.origin == shot.side.origin)
+        else {
+            continue;
+        };
+        let case = format!("{}/{}", id.workload, id.case);
+        if case != heading {
+            let _ = writeln!(text, "{bold}{case}{bold:#}");
+            heading = case;
+        }
+        let base = if entry.origin == Origin::Base { " (base)" } else { "" };
+        match &entry.profile {
+            ProfileState::Taken(facts) => {
+                let _ = writeln!(text, " {}{base}  {}", id.variant, figures(facts));
+                for line in details(facts) {
+                    let _ = writeln!(text, "   {line}");
+                }
+            }
+            ProfileState::Absent { absent } => {
+                let _ = writeln!(text, " {}{base}  no profile: {}", id.variant, plain(absent));
+            }
+        }
+        for difference in index.differences.iter().filter(|d| d.candidate == *id) {
+            if entry.origin == Origin::Head {
+                let _ = writeln!(text, "   {}", against(difference));
+            }
+        }
+    }
+    text
+}
+
+fn figures(facts: &ProfileFacts) -> String {
+    let quantity = match (facts.unit.as_str(), facts.clock) {
+        ("ns", ProfileClock::Cpu) => " of CPU time",
+        ("ns", ProfileClock::Wall) => " of wall-clock time",
+        _ => "",
+    };
+    format!(
+        "{}{quantity} an iteration, {}",
+        units::value(&facts.unit, facts.per_iteration),
+        units::counted(facts.samples as usize, "sample")
+    )
+}
+
+fn details(facts: &ProfileFacts) -> Vec<String> {
+    let mut lines = Vec::new();
+    let hottest = facts.hottest.iter().take(NAMED);
+    lines.extend(hottest.map(|hot| format!("{:>6} in {}", units::percent(hot.share), plain(&hot.function))));
+    let on_cpu = facts.cpu_ns.map(|cpu| cpu as f64 / facts.wall_ns.max(1) as f64);
+    if let Some(share) = on_cpu.filter(|share| *share < MOSTLY_WAITING) {
+        let share = units::percent(share);
+        lines.push(format!(
+            "on the CPU for {share} of the time; waiting, be it for its turn on a busy machine, is not in a CPU profile"
+        ));
+    }
+    lines.extend(facts.files.iter().map(|file| plain(&file.file)));
+    lines
+}
+
+fn against(difference: &DifferenceGraph) -> String {
+    let reference = match difference.reference_origin {
+        Origin::Base => "the base",
+        Origin::Head => difference.reference.variant.as_str(),
+    };
+    format!("against {reference}: {}", plain(&difference.file.file))
+}

@@ -1,0 +1,488 @@
+//! The result of a run as text.
+
+use std::fmt::Write as _;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use perfharness_contract::protocol::Reading;
+use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
+
+use super::claims::{self, ClaimWords};
+use super::outcome::{self, SpeedUp};
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+use perfharness_record::{
+    BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord,
+};
+use perfharness_record::{CaseEnd, Pairing};
+
+/// How wide the text may be. Styles are always in it; who prints it takes them away where they are not wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns.
+    pub width: u16,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { width: 100 }
+    }
+}
+
+/// The width of a column of the metrics table.
+const METRIC_COLUMN: usize = 15;
+/// The width of its first column.
+const METRIC_TITLE: usize = 24;
+
+/// The whole result: cases, claims, and what to do next.
+pub fn render_record(record: &RunRecord, layout: Layout) -> String {
+    let mut text = String::new();
+    for case in &record.cases {
+        text.push_str(&render_case(record, case, layout));
+        text.push('\n');
+    }
+    text.push_str(&render_claims(record, layout));
+    text.push_str(&render_closing(record, layout));
+    text
+}
+
+fn table(layout: Layout) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(layout.width);
+    table.enforce_styling();
+    table
+}
+
+fn bold(text: impl ToString) -> Cell {
+    Cell::new(text).add_attribute(Attribute::Bold)
+}
+
+/// A line of text in bold.
+pub fn heading(text: &str) -> String {
+    let style = anstyle::Style::new().bold();
+    format!("{style}{}{style:#}\n", plain(text))
+}
+
+fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
+    let Some(workload) = record.workloads.iter().find(|w| w.id == case.workload) else {
+        return String::new();
+    };
+    let benchmarks: Vec<&BenchmarkRecord> = record
+        .benchmarks
+        .iter()
+        .filter(|b| b.id.workload == case.workload && b.id.case == case.case)
+        .collect();
+    let mut text = heading(&case_title(workload, case));
+    for line in wrap(&case_facts(case), layout.width, 2) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let mut rows = table(layout);
+    rows.set_header(["variant", "outcome", "wall time", "speed-up"].map(bold));
+    for benchmark in &benchmarks {
+        rows.add_row([
+            Cell::new(&benchmark.id.variant),
+            outcome_cell(benchmark),
+            Cell::new(time_with_interval(benchmark.metrics.get(standard::WALL_TIME))),
+            Cell::new(speed_up(record, workload, benchmark)),
+        ]);
+    }
+    text.push_str(&trimmed(&rows));
+    for benchmark in &benchmarks {
+        text.push_str(&outcome_details(benchmark, layout));
+    }
+    text.push_str(&notes(&benchmarks, layout));
+    text.push_str(&render_metrics(record, workload, &benchmarks, layout));
+    text
+}
+
+/// What workers told the user; what several told alike is there once.
+fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for benchmark in benchmarks {
+        for note in &benchmark.notes {
+            let variant = benchmark.id.variant.as_str();
+            match told.iter_mut().find(|(known, _)| known == note) {
+                Some((_, variants)) => variants.push(variant),
+                None => told.push((note, vec![variant])),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (note, variants) in told {
+        for line in wrap(&format!("{}: {note}", variants.join(", ")), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
+    let facts = case_parameters(workload, case);
+    let suffix = if facts.is_empty() { String::new() } else { format!("  ({facts})") };
+    format!("{}/{}{suffix}", case.workload, case.case)
+}
+
+/// The parameters of a case, and what an iteration of it handles.
+pub(super) fn case_parameters(workload: &WorkloadDef, case: &CaseRecord) -> String {
+    let definition = workload.cases.iter().find(|c| c.id == case.case);
+    let params = definition.map(|c| {
+        let each = c.params.iter().map(|(key, value)| match value {
+            serde_json::Value::String(text) => format!("{key} {text}"),
+            other => format!("{key} {other}"),
+        });
+        each.collect::<Vec<_>>().join(", ")
+    });
+    let items = definition
+        .and_then(|c| c.items.as_ref())
+        .map(|items| format!("{} {} an iteration", units::count(items.count as f64), items.unit));
+    let facts: Vec<String> = [params, items].into_iter().flatten().filter(|t| !t.is_empty()).collect();
+    facts.join("; ")
+}
+
+/// How a case was measured.
+pub(super) fn case_facts(case: &CaseRecord) -> String {
+    let launches = case.launches.len();
+    let end = match &case.end {
+        Some(CaseEnd::Precise { .. }) => "precise enough".to_owned(),
+        Some(CaseEnd::LastLook { .. }) => "all planned launches made".into(),
+        Some(CaseEnd::Budget { launches }) => {
+            let few = if *launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE {
+                ", too few to decide"
+            } else {
+                ""
+            };
+            format!("time budget spent{few}")
+        }
+        Some(CaseEnd::NothingLeft) => "no side left to measure".into(),
+        None => "cut off".into(),
+    };
+    let pairing = match case.pairing {
+        Some(Pairing::Pairwise) => "; too big to be alive together: measured in pairs with the reference",
+        Some(Pairing::Alternating) => "; too big to be alive in pairs: measured in turns",
+        Some(Pairing::Together) | None => "",
+    };
+    let dropped: u64 = case.dropped_blocks.values().sum();
+    let dropped = if dropped == 0 {
+        String::new()
+    } else {
+        let causes: Vec<String> =
+            case.dropped_blocks.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+        format!("; {dropped} of them dropped ({})", causes.join(", "))
+    };
+    format!(
+        "{}, {} of two rounds{dropped}, {}; {end}{pairing}",
+        if launches == 1 { "1 launch".into() } else { format!("{launches} launches") },
+        units::counted(case.blocks as usize, "block"),
+        units::duration(case.seconds * 1e9)
+    )
+}
+
+fn outcome_cell(benchmark: &BenchmarkRecord) -> Cell {
+    let cell = Cell::new(outcome::word(benchmark));
+    match benchmark.outcome.kind {
+        _ if benchmark.succeeded() => cell.fg(Color::Green),
+        OutcomeKind::Skipped | OutcomeKind::NotRun => cell.fg(Color::Yellow),
+        OutcomeKind::Ok
+        | OutcomeKind::WrongResult
+        | OutcomeKind::OutOfMemory
+        | OutcomeKind::Crashed
+        | OutcomeKind::TimedOut => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+    }
+}
+
+/// Why a benchmark has no figures, below the table: reasons are too long for a cell.
+fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
+    let mut text = String::new();
+    if let Some(reason) = &benchmark.outcome.reason {
+        let line = format!("{} {}: {reason}", benchmark.id.variant, benchmark.outcome.kind.as_str());
+        for line in wrap(&line, layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    // What a variant prints before it finds that it cannot run here explains nothing.
+    let skipped = benchmark.outcome.kind == OutcomeKind::Skipped;
+    for line in benchmark.outcome.stderr.iter().rev().take(if skipped { 0 } else { 5 }).rev() {
+        let cut: String = line.chars().take(layout.width as usize - 6).collect();
+        let _ = writeln!(text, "    | {}", plain(&cut));
+    }
+    for note in benchmark.check.iter().flat_map(|c| &c.notes) {
+        for line in wrap(&format!("{}: {note}", benchmark.id.variant), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn time_with_interval(metric: Option<&MetricRecord>) -> String {
+    let Some(metric) = metric else { return "-".into() };
+    let Reading::Value(value) = &metric.value else { return "not measured".into() };
+    let center = units::value(&metric.unit, value.0);
+    match metric.interval {
+        Some(interval) => {
+            let half = (interval.upper - interval.lower) / 2.0 / value.0;
+            format!("{center} ± {}", units::percent(half))
+        }
+        None => format!("{center} (no interval)"),
+    }
+}
+
+fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> String {
+    match SpeedUp::of(record, workload, benchmark) {
+        SpeedUp::Over { factor, interval: Some(i), variant } => format!(
+            "{} over {variant}  [{}, {}]",
+            units::factor(factor),
+            units::digits(i.lower),
+            units::digits(i.upper)
+        ),
+        SpeedUp::Over { factor, interval: None, variant } => {
+            format!("{} over {variant}", units::factor(factor))
+        }
+        SpeedUp::Reference => "reference".into(),
+        SpeedUp::Missing(why) => why,
+        SpeedUp::Ended => "-".into(),
+    }
+}
+
+/// Reasons, and the metrics that no variant has for them. What one variant has and another has not is a dash in the
+/// table: a variant on the CPU copies nothing to a GPU.
+pub(super) fn absences<'a>(
+    all: &[&'a MetricDef],
+    measured: &[&'a BenchmarkRecord],
+) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut absences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for metric in all {
+        let readings: Vec<&Reading> =
+            measured.iter().filter_map(|b| Some(&b.metrics.get(metric.id.as_str())?.value)).collect();
+        let reasons: Option<Vec<&str>> = readings
+            .iter()
+            .map(|reading| match reading {
+                Reading::Absent { absent } => Some(absent.as_str()),
+                Reading::Value(_) => None,
+            })
+            .collect();
+        let Some(reason) = reasons.and_then(|all| all.first().copied()) else { continue };
+        match absences.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, labels)) => labels.push(metric.label()),
+            None => absences.push((reason, vec![metric.label()])),
+        }
+    }
+    absences
+}
+
+/// Metrics that say something: measured for at least one variant, and not zero for all of them.
+fn render_metrics(
+    record: &RunRecord,
+    workload: &WorkloadDef,
+    benchmarks: &[&BenchmarkRecord],
+    layout: Layout,
+) -> String {
+    let measured: Vec<&BenchmarkRecord> =
+        benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let all: Vec<&MetricDef> = record.metrics.iter().chain(&workload.metrics).collect();
+    let value = |b: &BenchmarkRecord, id: &str| b.metrics.get(id).and_then(|m| m.value.value());
+    let says_something = |id: &str| measured.iter().any(|b| value(b, id).is_some_and(|v| v != 0.0));
+    let rows: Vec<(String, &str)> = all
+        .iter()
+        .filter(|m| m.id != standard::WALL_TIME && says_something(m.id.as_str()))
+        .map(|m| (m.label().to_owned(), m.id.as_str()))
+        .chain(says_something(standard::RATE).then(|| ("rate".to_owned(), standard::RATE)))
+        .collect();
+    let columns = ((layout.width as usize).saturating_sub(METRIC_TITLE) / METRIC_COLUMN).max(1);
+    let mut text = String::new();
+    for group in measured.chunks(columns) {
+        let mut out = table(layout);
+        let names = group.iter().map(|b| bold(&b.id.variant).set_alignment(CellAlignment::Right));
+        out.set_header([bold("per iteration")].into_iter().chain(names));
+        for (label, id) in &rows {
+            let cells = group.iter().map(|b| metric_cell(b.metrics.get(*id)));
+            out.add_row([Cell::new(label)].into_iter().chain(cells));
+        }
+        text.push_str(&trimmed(&out));
+    }
+    for (reason, labels) in absences(&all, &measured) {
+        for line in wrap(&format!("not measured: {}: {reason}", labels.join(", ")), layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    let demoted: Vec<String> = all
+        .iter()
+        .filter(|m| measured.iter().any(|b| b.metrics.get(m.id.as_str()).is_some_and(|r| r.demoted)))
+        .map(|m| m.label().to_owned())
+        .collect();
+    if !demoted.is_empty() {
+        let line = format!("~ differed between launches although it should be exact: {}", demoted.join(", "));
+        for line in wrap(&line, layout.width, 4) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}
+
+fn metric_cell(metric: Option<&MetricRecord>) -> Cell {
+    let text = match metric {
+        None => "-".to_owned(),
+        Some(metric) => match &metric.value {
+            Reading::Value(value) => {
+                let shown = units::value(&metric.unit, value.0);
+                if metric.demoted { format!("~{shown}") } else { shown }
+            }
+            Reading::Absent { .. } => "-".into(),
+        },
+    };
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn render_claims(record: &RunRecord, layout: Layout) -> String {
+    if record.claims.is_empty() {
+        return String::new();
+    }
+    let mut text = heading("claims");
+    // Claims of several cases share a note, which is read once.
+    let mut noted: Vec<&str> = Vec::new();
+    for claim in &record.claims {
+        let Some(words) = ClaimWords::of(record, claim) else { continue };
+        let definition = words.definition;
+        let color = match claim.status {
+            ClaimStatus::Met => anstyle::AnsiColor::Green,
+            ClaimStatus::NotMet => anstyle::AnsiColor::Red,
+            ClaimStatus::Undecided | ClaimStatus::NotMeasurable => anstyle::AnsiColor::Yellow,
+        };
+        let word = claims::status(claim.status);
+        let place = claim
+            .case
+            .as_ref()
+            .map_or_else(|| claim.workload.to_string(), |case| format!("{}/{case}", claim.workload));
+        for line in
+            wrap(&format!("{place}: “{}” ({})", definition.statement, definition.source), layout.width, 4)
+        {
+            let _ = writeln!(text, "  {line}");
+        }
+        let style = color.on_default();
+        let detail = claim_detail(claim, &words);
+        let body = wrap(&format!("{word}{detail}"), layout.width, 6).join("\n    ");
+        let _ = writeln!(text, "    {style}{word}{style:#}{}", body.strip_prefix(word).unwrap_or(&body));
+        if let Some(note) = definition.note.as_deref().filter(|note| !noted.contains(note)) {
+            noted.push(note);
+            for line in wrap(note, layout.width, 6) {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn claim_detail(claim: &ClaimRecord, words: &ClaimWords<'_>) -> String {
+    let mut detail = String::new();
+    if let Some(measured) = &words.measured {
+        let interval = words.interval.as_ref().map_or_else(String::new, |interval| format!(" {interval}"));
+        let _ = write!(detail, ": {measured}{interval}, {}", words.sides());
+        if let Some(promised) = &words.promised {
+            let _ = write!(detail, "; promised {promised}");
+        }
+    }
+    if let Some(reason) = &claim.reason {
+        let _ = write!(detail, "{} {reason}", if detail.is_empty() { ":" } else { ";" });
+    }
+    detail
+}
+
+/// Where the time of the run went.
+fn time_use(record: &RunRecord) -> String {
+    let time = record.run.time;
+    let part = |seconds: f64, what: &str| format!("{} {what}", units::duration(seconds.max(0.0) * 1e9));
+    let parts = [
+        part(time.samples_s, "in timed samples"),
+        part(time.blocks_s - time.samples_s, "between them (inputs, lead-in)"),
+        part(time.placements_s, "for set-up and warm-up"),
+        part(
+            time.launches_s - time.placements_s - time.blocks_s,
+            "for processes, checks and metered samples",
+        ),
+    ];
+    let all = units::duration(time.launches_s * 1e9);
+    format!("measured for {all} on {}: {}", record.machine.class, parts.join(", "))
+}
+
+fn render_closing(record: &RunRecord, layout: Layout) -> String {
+    let mut lines = Vec::new();
+    for worker in record.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
+        let reason = worker.outcome.reason.as_deref().unwrap_or("");
+        lines.push(format!("worker {} {}: {reason}", worker.name, worker.outcome.kind.as_str()));
+    }
+    lines.extend((record.run.time.samples_s > 0.0).then(|| time_use(record)));
+    lines.extend(open_questions(record));
+    let mut text = String::new();
+    for line in lines {
+        for line in wrap(&line, layout.width, 2) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// What the run left open, and what to do about it.
+fn open_questions(record: &RunRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    let failed: Vec<String> =
+        record.benchmarks.iter().filter(|b| b.failed()).map(|b| b.id.to_string()).collect();
+    if !failed.is_empty() {
+        lines.push(format!("failed: {}", failed.join(", ")));
+    }
+    let open = record
+        .comparisons
+        .iter()
+        .filter(|c| c.metric.as_str() == standard::WALL_TIME)
+        .filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
+    let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
+    if !open.is_empty() {
+        lines.push(format!(
+            "too few launches to decide: {}; give more time with --time-budget or more --launches, or measure fewer benchmarks at once",
+            open.join(", ")
+        ));
+    }
+    let undecided = record.claims.iter().filter(|c| c.status == ClaimStatus::Undecided).count();
+    if undecided > 0 {
+        let claims = units::counted(undecided, "claim");
+        lines.push(format!("{claims} undecided: measure again with a greater --effort"));
+    }
+    if record.run.ended == RunEnd::Interrupted {
+        lines.push("the run was cut off; go on with the same command and --resume".into());
+    }
+    lines
+}
+
+/// The table without the spaces that padding leaves at the ends of its lines.
+pub(super) fn trimmed(table: &Table) -> String {
+    const RESET: &str = "\u{1b}[0m";
+    let trim = |line: String| match line.trim_end().strip_suffix(RESET) {
+        Some(styled) => format!("{}{RESET}\n", styled.trim_end()),
+        None => format!("{}\n", line.trim_end()),
+    };
+    table.lines().map(trim).collect()
+}
+
+/// Breaks a text into plain lines that leave `indent` columns free; lines after the first are indented by two.
+pub fn wrap(text: &str, width: u16, indent: usize) -> Vec<String> {
+    let room = (width as usize).saturating_sub(indent).max(20);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in plain(text).split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(std::mem::replace(&mut line, "  ".into()));
+            line.push_str(word);
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}

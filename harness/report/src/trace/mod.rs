@@ -1,0 +1,10 @@
+//! Files of when a benchmark does what, for programs that draw timelines, and what such a file says in short. The engine
+//! takes the traces.
+
+mod chrome;
+mod folder;
+mod summary;
+
+pub use chrome::{ChromeTrace, chrome_trace};
+pub use folder::{Destination, TraceState, TraceWriter, TracedBenchmark, Traces};
+pub use summary::{Peak, PhaseTime, TraceSummary};
