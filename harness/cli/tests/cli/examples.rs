@@ -38,7 +38,7 @@ fn a_foreign_project_is_measured_and_its_changes_are_gated() {
     if !require_tool(&["git", "--version"]) {
         return;
     }
-    let project = Gated::with(copy);
+    let project = Gated { opt_level: "0", ..Gated::with(copy) };
     let harness = &project.harness;
 
     // In a folder that is kept, so that only the first run of this test compiles what the worker depends on.
