@@ -7,7 +7,7 @@ use perfharness_contract::{Effort, Name, OutcomeKind, Role};
 
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
-use perfharness_record::units;
+use perfharness_record::{Stage, units};
 
 /// Workloads, cases, variants and claims.
 pub(crate) fn render_list(catalog: &Catalog) -> String {
@@ -100,8 +100,25 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
     text
 }
 
+/// The line that says what is going to be measured, and for how long at most; `spent` is the time that launches took
+/// already.
+pub(crate) fn render_announcement(plan: &Plan, spent: Duration) -> String {
+    let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first());
+    if let Some(stage) = again().next() {
+        let what = match stage {
+            Stage::Planted => {
+                "measuring again, with slowdowns planted that this machine should be able to see"
+            }
+            Stage::First | Stage::Confirmation => "measuring again, in fresh processes, what was flagged",
+        };
+        return format!("{what}: {}", units::counted(again().count(), "benchmark"));
+    }
+    let verb = if spent.is_zero() { "measuring" } else { "going on with" };
+    format!("{verb} {}", render_extent(plan, spent))
+}
+
 /// How much a run is going to measure, and for how long at most; `spent` is what it has taken already.
-pub(crate) fn render_extent(plan: &Plan, spent: Duration) -> String {
+fn render_extent(plan: &Plan, spent: Duration) -> String {
     let time = if plan.budget >= NO_BUDGET {
         format!("{} launches of each, however long they take", plan.design.looks().max_launches())
     } else {
