@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use perfharness_contract::{Effort, Name, OutcomeKind, Role};
-
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{Stage, units};

@@ -9,10 +9,9 @@ use perfharness_verdict::judge::{
 };
 use perfharness_verdict::{Estimate, Interval};
 
-use crate::StackProfile;
 use crate::compare::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 use crate::samples::{self, Samples};
-use crate::units;
+use crate::{StackProfile, units};
 
 /// A metric: its id, title and unit.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
 use perfharness_contract::Role;
+use perfharness_record::{LookPlan, Origin, Side};
 
 use super::{CaseDesign, CasePlan, Catalog, Selection};
-use perfharness_record::{LookPlan, Origin, Side};
 
 /// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
 const LAUNCHES_TO_COUNT: u32 = 2;

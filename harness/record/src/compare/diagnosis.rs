@@ -1,13 +1,11 @@
 //! Why: what moved together with a figure that got worse, and what a slow variant wastes. Measured figures only; that two
 //! of them moved together is said, and that one is the cause of the other is not.
 
-use perfharness_contract::gpu_metric as gpu;
-use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standard};
+use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
 use perfharness_verdict::judge::{Evidence, Verdict};
 
 use super::report::Row;
-use crate::units;
-use crate::{BenchmarkRecord, RunRecord};
+use crate::{BenchmarkRecord, RunRecord, units};
 
 /// Causes that a sentence names; more of them would not be read.
 const NAMED: usize = 4;

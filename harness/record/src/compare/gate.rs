@@ -9,17 +9,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use acknowledgement::acknowledge;
+use against_baseline::pooled;
+use confirmation::confirm_flags;
+pub use confirmation::flagged;
 use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
 use perfharness_contract::{BenchmarkId, Items, MetricDef, OutcomeKind, Role, standard};
 use perfharness_verdict::judge::{
     Advisory, ExactFigure, ExactPolicy, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict, judge_exact,
 };
 use perfharness_verdict::median;
-
-use acknowledgement::acknowledge;
-use against_baseline::pooled;
-use confirmation::confirm_flags;
-pub use confirmation::flagged;
 
 use super::diagnosis::explain;
 use super::policy::{GatePolicy, Subject, direction};

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use perfharness_engine::journal::Journal;
 use perfharness_platform::env;
+use perfharness_record::compare::GateReport;
+use perfharness_record::file::{RecordError, through_links, write_atomically};
+use perfharness_report::render::{GateFormat, render_gate};
 use perfharness_verdict::judge::{GateOutcome, Judgement};
 
 use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
 use crate::exit::{CommandError, CommandResult};
-use perfharness_engine::journal::Journal;
-use perfharness_record::compare::GateReport;
-use perfharness_record::file::{RecordError, through_links, write_atomically};
-use perfharness_report::render::{GateFormat, render_gate};
 
 /// Name of the file beside a record with what was found.
 const BESIDE: &str = "gate.json";

@@ -6,11 +6,12 @@ use perfharness_verdict::judge::{
 };
 
 use super::{Judging, Spread, how_it_ended, is_case_of, nearest, range_of};
-use crate::CaseEnd;
-use crate::Redefinition;
 use crate::compare::policy::direction;
 use crate::compare::report::{Against, Row};
-use crate::{BaseRecord, BenchmarkRecord, CaseRecord, ComparisonRecord, MetricRecord, SelectedRecord};
+use crate::{
+    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, MetricRecord, Redefinition,
+    SelectedRecord,
+};
 
 impl Judging<'_> {
     pub(super) fn against_base(&self) -> Vec<Row> {

@@ -10,10 +10,11 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Redefinition;
 use crate::baseline::accept::{Terms as AcceptTerms, accept};
-use crate::{BaseRecord, ComparisonRecord, FreshRecord, SelectedRecord, VersionRecord, VersionsRecord};
-use crate::{Outcome, WorkerCommand};
+use crate::{
+    BaseRecord, ComparisonRecord, FreshRecord, Outcome, Redefinition, SelectedRecord, VersionRecord,
+    VersionsRecord, WorkerCommand,
+};
 
 const VARIANTS: [&str; 3] = ["slow", "optimized", "other"];
 

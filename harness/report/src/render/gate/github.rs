@@ -1,11 +1,11 @@
 //! What a gate found, as annotations of GitHub Actions.
 
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 
 use super::units;
 use super::words::{self, Weight};
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
 
 /// How many annotations of a kind GitHub keeps of one step; it drops the others without a word.
 const MOST_OF_A_KIND: usize = 10;

@@ -1,11 +1,11 @@
 //! What a gate found, as `JUnit` XML.
 
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite, XmlString};
 
 use super::words;
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
 
 pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     let mut suite = TestSuite::new("gate");

@@ -6,12 +6,12 @@
 
 use std::fmt::Write as _;
 
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::GateOutcome;
 
 use super::units;
 use super::words::{self, Weight};
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
 
 /// By this a comment is found again, to be replaced.
 const MARKER: &str = "<!-- perfharness -->";

@@ -12,10 +12,10 @@ mod text;
 pub(super) mod words;
 
 use clap::ValueEnum;
-
-use super::Layout;
 use perfharness_record::compare::GateReport;
 use perfharness_record::units;
+
+use super::Layout;
 
 /// How what a gate found is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::schema::gate_schema;
+use perfharness_record::testing::{report, rows};
 use perfharness_verdict::judge::{Advisory, GateOutcome, Reason};
 use proptest::array::uniform8;
 use proptest::prelude::*;
 
 use super::{GateFormat, render_gate, units};
 use crate::render::Layout;
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::schema::gate_schema;
-use perfharness_record::testing::{report, rows};
 
 fn render(report: &GateReport, format: GateFormat) -> String {
     render_gate(report, format, Layout::default()).unwrap()

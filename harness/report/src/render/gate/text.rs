@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 
 use super::units;
 use super::words::{self, Weight};
 use crate::render::Layout;
 use crate::render::table::wrap;
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
 
 pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     let mut text = headline(report, layout);

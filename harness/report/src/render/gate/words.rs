@@ -1,11 +1,11 @@
 //! What all forms say alike.
 
+use perfharness_record::compare::{Against, GateReport, Row, Tally};
+use perfharness_record::short_commit;
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
 use super::units;
-use perfharness_record::compare::{Against, GateReport, Row, Tally};
-use perfharness_record::short_commit;
 
 /// What a row is worth showing for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@ use std::path::Path;
 
 use perfharness_contract::Number;
 use perfharness_contract::protocol::Reading;
+use perfharness_record::compare::GateReport;
+use perfharness_record::{RunRecord, file, testing as sample};
 use rstest::rstest;
 
 use super::view::{Material, Page, anchor, index, page};
@@ -9,9 +11,6 @@ use super::{render_index, render_page};
 use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
-use perfharness_record::compare::GateReport;
-use perfharness_record::testing as sample;
-use perfharness_record::{RunRecord, file};
 
 /// What somebody would call a workload to see whether a page runs it. A name cannot hold a slash; everything else can.
 const HOSTILE: &str = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{7*7}}\u{202e}\u{9b}";

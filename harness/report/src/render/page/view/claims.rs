@@ -1,10 +1,10 @@
 //! Statements of the documents, and whether they hold here.
 
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
 
 use super::{Badge, Count, Tone, anchor};
 use crate::render::claims::{ClaimWords, status};
-use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 
 /// One statement, with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use perfharness_record::compare::{GateReport, Row};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 use serde::Serialize;
 
 use super::{Badge, Figure, Tone, anchor};
 use crate::render::gate::words;
-use perfharness_record::compare::{GateReport, Row};
 
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,14 +3,15 @@
 
 use jiff::Timestamp;
 use perfharness_contract::{OutcomeKind, standard};
+use perfharness_record::{
+    BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit, units,
+};
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
 use serde::Serialize;
 
 use super::{Badge, Material, Tone, anchor};
 use crate::render::gate::words;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
 
 /// Problems that are named at the top; more of them are counted.
 const PROBLEMS: usize = 12;

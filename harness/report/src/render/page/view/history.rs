@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use perfharness_record::units;
 use serde::Serialize;
 
 use super::{Badge, Figure, Material, Tone, anchor};
 use crate::history::{Standing, Summary};
 use crate::render::gate::words;
-use perfharness_record::units;
 
 /// Points of a trend that are drawn.
 const POINTS: usize = 120;

@@ -21,12 +21,13 @@ pub use machine::{CeilingsView, MachineView, Roofline, RooflinePoint, Strip, Tel
 pub use plots::{PlotRow, SamplePlot, ScalingLine, ScalingPlot, Share, SharePlot, ShareRow};
 pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 
-use crate::history::Summary;
-use crate::memory::MemoryIndex;
-use crate::profile::FlameIndex;
 use perfharness_record::RunRecord;
 use perfharness_record::compare::GateReport;
 use perfharness_record::samples::Samples;
+
+use crate::history::Summary;
+use crate::memory::MemoryIndex;
+use crate::profile::FlameIndex;
 
 /// What a page is made of.
 #[derive(Clone, Copy)]

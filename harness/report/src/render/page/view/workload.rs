@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::gpu_metric as gpu;
 use perfharness_contract::protocol::Reading;
-use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, standard};
+use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, gpu_metric as gpu, standard};
+use perfharness_record::compare::waste;
+use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, units};
 use perfharness_verdict::{GrowthVerdict, Interval};
 use serde::Serialize;
 
@@ -15,9 +16,6 @@ use crate::profile::{ProfileState, Widths};
 use crate::render::outcome;
 use crate::render::outcome::SpeedUp;
 use crate::render::table::{absences, case_facts, case_parameters};
-use perfharness_record::compare::waste;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
 
 /// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
