@@ -197,7 +197,7 @@ impl CaseRunner<'_, '_> {
         let confidence = self.confidence_at(launches);
         self.comparisons().into_iter().all(|(c, r)| {
             let interval = estimate(&self.state().paired(c, r), confidence).ok().and_then(|e| e.interval);
-            interval.is_some_and(|i| i.lower > threshold || i.upper <= threshold)
+            interval.is_some_and(|interval| interval.is_beyond(threshold).is_some())
         })
     }
 
