@@ -5,8 +5,9 @@
 //! the program of that commit made of them; set [`UPDATE`] to such a program to write the answers again. Answers keep
 //! verdicts and figures: sentences may be reworded, and an answer may say more than it did, but not less.
 //!
-//! No answer differs on purpose. Two things did change since, which these files do not show: a gate judges a record by the
-//! policy of its base where the repository has that commit, and the journal of an interrupted run cannot be resumed.
+//! One answer differs on purpose, see [`RENAMED`]. Two things did change since, which these files do not show: a gate judges a
+//! record by the policy of its base where the repository has that commit, and the journal of an interrupted run cannot be
+//! resumed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,8 +24,12 @@ use crate::fixture::{Done, Harness, PROGRAM};
 /// With this variable set to the path of a program, its answers are written instead of compared.
 const UPDATE: &str = "PERFHARNESS_UPDATE_EARLIER_ANSWERS";
 
-/// Keys of JSON answers whose values are words.
-const WORDS: [&str; 6] = ["sentence", "diagnosis", "reproduce", "title", "remarks", "extra"];
+/// Keys of JSON answers whose values are words, or the version of the format.
+const LEFT_OUT: [&str; 7] = ["format", "sentence", "diagnosis", "reproduce", "title", "remarks", "extra"];
+
+/// Keys of JSON answers that have another name in today's answers. By how much a size may change is its margin since format
+/// 2 of the report of a gate, because the floor is the least work of a case.
+const RENAMED: [(&str, &str); 1] = [("floor", "margin")];
 
 /// Columns of the samples as 105c4c4 printed them.
 const COLUMNS: &str = "workload,case,variant,launch,part,placement,block,round,position,mode,metric,value,unit,\
@@ -41,23 +46,31 @@ fn with_earlier_files() -> Harness {
         harness.write(name, fs::read(stored(name)).unwrap());
     }
     harness.write("baselines/fixture.json", fs::read(stored("baseline.json")).unwrap());
+    // A gate leaves its record and its report side by side.
+    harness.write("gated/run.json", fs::read(stored("against-base.json")).unwrap());
+    harness.write("gated/gate.json", fs::read(stored("gate.json")).unwrap());
     harness
 }
 
 /// The JSON on stdout, without words.
 fn json(_: &Harness, done: &Done) -> Value {
-    fn without_words(value: &mut Value) {
+    fn reduce(value: &mut Value) {
         match value {
             Value::Object(entries) => {
-                entries.retain(|key, _| !WORDS.contains(&key.as_str()));
-                entries.values_mut().for_each(without_words);
+                entries.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
+                for (former, name) in RENAMED {
+                    if let Some(value) = entries.remove(former) {
+                        entries.insert(name.into(), value);
+                    }
+                }
+                entries.values_mut().for_each(reduce);
             }
-            Value::Array(values) => values.iter_mut().for_each(without_words),
+            Value::Array(values) => values.iter_mut().for_each(reduce),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
     let mut answer = done.json();
-    without_words(&mut answer);
+    reduce(&mut answer);
     answer
 }
 
@@ -67,8 +80,10 @@ fn figures(_: &Harness, done: &Done) -> Value {
 }
 
 /// The occurrences of figures in what a reader of the page sees beside its plots.
-fn page(harness: &Harness, _: &Done) -> Value {
-    let mut text = harness.read("index.html");
+fn page(harness: &Harness, done: &Done) -> Value {
+    let path =
+        done.stderr.lines().find_map(|line| line.strip_prefix("report: ")).expect("the path of a page");
+    let mut text = harness.read(path);
     for element in ["style", "script", "svg"] {
         let (begin, end) = (format!("<{element}"), format!("</{element}>"));
         while let Some(from) = text.find(&begin) {
@@ -152,6 +167,7 @@ type Answer = fn(&Harness, &Done) -> Value;
 #[case::baseline_check("baseline check", 0, figures)]
 #[case::accept("baseline accept run.json --reason again", 0, benchmarks)]
 #[case::page("report run.json", 0, page)]
+#[case::page_of_a_gate("report gated/run.json", 0, page)]
 #[case::csv("report run.json --format csv", 0, samples)]
 #[case::bencher("report run.json --format bencher", 0, json)]
 #[case::smaller("report run.json --format github-action-benchmark-smaller", 0, json)]
