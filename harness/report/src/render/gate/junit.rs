@@ -35,7 +35,7 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
 /// What no row says. Without it a gate that compared nothing would be an empty suite, which passes.
 fn whole(report: &GateReport) -> Option<TestCase> {
     match report.outcome {
-        GateOutcome::NothingCompared | GateOutcome::HarnessFailed | GateOutcome::Usage => {}
+        GateOutcome::NothingCompared => {}
         GateOutcome::Ok
         | GateOutcome::Undecided
         | GateOutcome::Redefined
@@ -72,14 +72,9 @@ fn status(row: &Row) -> TestCaseStatus {
             TestCaseStatus::non_success(NonSuccessKind::Failure)
         }
         // Not that it is wrong, but that it could not be told.
-        (
-            GateOutcome::Undecided
-            | GateOutcome::Redefined
-            | GateOutcome::NothingCompared
-            | GateOutcome::HarnessFailed
-            | GateOutcome::Usage,
-            _,
-        ) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (GateOutcome::Undecided | GateOutcome::Redefined | GateOutcome::NothingCompared, _) => {
+            TestCaseStatus::non_success(NonSuccessKind::Error)
+        }
     };
     status.set_message(xml(&row.sentence));
     status.set_type(xml(row.word()));
