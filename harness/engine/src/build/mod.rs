@@ -267,12 +267,9 @@ fn confidence(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> f64 {
 }
 
 fn warm_up(state: &SideState) -> Option<WarmUpRecord> {
-    let (_, _, first) = state.warm_ups.first()?;
-    Some(WarmUpRecord {
-        count: state.warm_ups.len(),
-        steady: state.warm_ups.iter().filter(|(_, _, w)| w.steady).count(),
-        first_over_best: first.first_ns / first.best_ns,
-    })
+    let count = state.warm_ups.len();
+    let steady = state.warm_ups.iter().filter(|(_, _, warm_up)| warm_up.steady).count();
+    (count > 0).then_some(WarmUpRecord { count, steady })
 }
 
 fn check(state: &SideState) -> Option<CheckRecord> {
