@@ -8,6 +8,7 @@ use perfharness_contract::Effort;
 
 use crate::config::device;
 use perfharness_engine::probe;
+use perfharness_record::MAX_LAUNCHES;
 use perfharness_report::profile::ProfileFormat;
 use perfharness_report::render::{ExportFormat, GateFormat};
 
@@ -231,7 +232,7 @@ pub struct MeasureOpts {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_budget: Option<Duration>,
     /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
     pub launches: Option<u32>,
     /// Read neither processor nor GPU nor workers while measuring
     #[arg(long)]

@@ -20,11 +20,10 @@ use super::plausible::impossible;
 use super::warm_up;
 use super::worker_clock::WorkerClock;
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
+use perfharness_record::{LAUNCH_ALONE, Outcome, Side};
 
-/// Its number, and so its inputs, are those of no launch with timed samples.
-const PLACE: Place = Place { launch: 2_000, placement: 0 };
+/// The place of the launch, whose inputs are those of no timed sample.
+const PLACE: Place = Place { launch: LAUNCH_ALONE, placement: 0 };
 /// No iteration takes less, whatever a coarse clock says.
 const SHORTEST_NS: f64 = 0.1;
 
