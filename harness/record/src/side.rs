@@ -15,6 +15,19 @@ pub enum Origin {
     Base,
 }
 
+impl Origin {
+    /// Both builds.
+    pub const ALL: [Self; 2] = [Self::Head, Self::Base];
+
+    /// The word that records and raw samples have for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Base => "base",
+        }
+    }
+}
+
 /// What a case is measured for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -87,5 +100,12 @@ mod tests {
         assert_eq!(all.len(), count);
         // What follows from these numbers is stored.
         assert_eq!(firsts, [0, 1_000, 2_000]);
+    }
+
+    #[test]
+    fn a_build_has_one_word_in_records_and_samples() {
+        for (origin, due) in Origin::ALL.into_iter().zip(["head", "base"]) {
+            assert_eq!((origin.as_str(), serde_json::to_value(origin).unwrap()), (due, due.into()));
+        }
     }
 }

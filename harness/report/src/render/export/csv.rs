@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{ExportError, definition};
 use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples, origin_word};
+use perfharness_record::samples::{Row, Samples};
 
 /// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
 const COLUMNS: [&str; 18] = [
@@ -92,7 +92,7 @@ fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
         start: row.start,
         flags: inert(&row.flags),
         dropped: row.dropped,
-        origin: origin_word(row.origin),
+        origin: row.origin.as_str(),
     }
 }
 
