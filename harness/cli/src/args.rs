@@ -112,7 +112,7 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the JSON Schema of run.json, or of what a gate writes
+    /// Print the JSON Schema of run.json, or of another file that is written
     Schema {
         /// Of which file.
         #[arg(default_value = "run")]
@@ -137,6 +137,10 @@ pub enum SchemaOf {
     Run,
     /// The JSON of a gate
     Gate,
+    /// A file of baselines/
+    Baseline,
+    /// A line of the journal of an unfinished run
+    Journal,
 }
 
 /// A question to drivers.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::Effort;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{NO_BUDGET, Plan, Selection};
@@ -11,7 +12,7 @@ use perfharness_record::WorkerCommand;
 use perfharness_record::{Design, LookPlan, Pattern, PatternError};
 
 /// What the user asks of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRequest {
     /// Patterns that select benchmarks.
     pub patterns: Vec<String>,

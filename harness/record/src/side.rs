@@ -65,7 +65,7 @@ impl Stage {
 }
 
 /// One side of a comparison: a benchmark on a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// The benchmark.
     pub benchmark: BenchmarkId,

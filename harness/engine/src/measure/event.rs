@@ -15,7 +15,7 @@ use perfharness_record::Pairing;
 use perfharness_record::{Contamination, Flag};
 
 /// One thing that happened. `case` counts the plan's cases, `side` the sides of that case, both from 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// Measuring of a case begins or, after `--resume`, goes on.
@@ -197,7 +197,7 @@ pub enum CheckStage {
 }
 
 /// One sample of one side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleEvent {
     /// The case.
     pub case: usize,
@@ -235,7 +235,7 @@ pub struct SampleEvent {
 }
 
 /// Where the time of a launch went, in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
     pub total_ns: u64,

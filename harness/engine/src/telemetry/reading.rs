@@ -4,10 +4,11 @@ use perfharness_record::telemetry::SeriesDef;
 use std::collections::BTreeMap;
 
 use perfharness_contract::Number;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is watched.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Watched {
     /// Ms between two readings.
     pub interval_ms: u64,
@@ -18,7 +19,7 @@ pub struct Watched {
 }
 
 /// One reading of everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tick {
     /// When it was made, on the system's monotonic clock, in ns.
     pub at_ns: u64,
@@ -39,7 +40,7 @@ pub struct Tick {
 }
 
 /// What a reading says of the GPU that is measured, as far as it concerns whoever measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceState {
     /// Heat or a failing power supply holds its clock down.
     #[serde(default)]
@@ -50,7 +51,7 @@ pub struct DeviceState {
 }
 
 /// What a reading says of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessReading {
     /// Its id.
     pub pid: u32,
@@ -65,7 +66,7 @@ pub struct ProcessReading {
 }
 
 /// What is heard of the watching process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub enum News {
     /// It has begun.
