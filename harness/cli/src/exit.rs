@@ -2,14 +2,16 @@
 
 use std::process::ExitCode;
 
-use crate::config::ConfigError;
-use crate::versions::VersionsError;
 use perfharness_engine::journal::JournalError;
 use perfharness_engine::plan::SelectError;
+use perfharness_engine::run::RunError;
 use perfharness_record::PatternError;
 use perfharness_record::baseline::accept::AcceptError;
 use perfharness_record::baseline::file::BaselineError;
 use perfharness_record::file::RecordError;
+
+use crate::config::ConfigError;
+use crate::versions::VersionsError;
 
 /// Exit codes of the program. An uninhabited type that holds constants.
 #[derive(Debug)]
@@ -44,15 +46,15 @@ pub enum CommandError {
     /// A pattern selects nothing.
     #[error(transparent)]
     Select(#[from] SelectError),
+    /// A run gave no record.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A record could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A journal could not be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
     /// A baseline could not be read or written.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
@@ -62,9 +64,6 @@ pub enum CommandError {
     /// The code to measure against could not be had.
     #[error(transparent)]
     Versions(#[from] VersionsError),
-    /// No worker has anything to measure.
-    #[error("{0}")]
-    Workers(String),
     /// Anything else.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
@@ -81,21 +80,41 @@ impl CommandError {
             )
             | Self::Pattern(_)
             | Self::Select(_)
-            | Self::Config(_)
-            | Self::Record(
-                RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. },
-            )
-            | Self::Journal(
-                JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
-            ) => Exit::USAGE,
+            | Self::Config(_) => Exit::USAGE,
+            Self::Record(error) => of_record(error),
+            Self::Run(error) => of_run(error),
             Self::Versions(error) if error.is_usage() => Exit::USAGE,
-            Self::Workers(_) => Exit::BENCHMARK_FAILED,
-            Self::Record(RecordError::Write { .. })
-            | Self::Journal(JournalError::Io { .. })
-            | Self::Baseline(BaselineError::Write { .. })
-            | Self::Versions(_)
-            | Self::Other(_) => Exit::FAILED,
+            Self::Baseline(BaselineError::Write { .. }) | Self::Versions(_) | Self::Other(_) => Exit::FAILED,
         }
+    }
+}
+
+fn of_record(error: &RecordError) -> u8 {
+    match error {
+        RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. } => Exit::USAGE,
+        RecordError::Write { .. } => Exit::FAILED,
+    }
+}
+
+fn of_run(error: &RunError) -> u8 {
+    match error {
+        RunError::Pattern(_)
+        | RunError::Select(_)
+        | RunError::Journal(
+            JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
+        )
+        | RunError::Setting { .. }
+        | RunError::NothingToCalibrate
+        | RunError::Interrupted
+        | RunError::OtherRequest { .. }
+        | RunError::Changed { .. }
+        | RunError::Occupied { .. } => Exit::USAGE,
+        RunError::NoWorkloads { .. } => Exit::BENCHMARK_FAILED,
+        RunError::Record(error) => of_record(error),
+        RunError::Journal(JournalError::Io { .. })
+        | RunError::Older { .. }
+        | RunError::Encode(_)
+        | RunError::Listener(_) => Exit::FAILED,
     }
 }
 

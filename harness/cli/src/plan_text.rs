@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use perfharness_contract::{Effort, Name, OutcomeKind, Role};
-
+use perfharness_contract::{Effort, Name, OutcomeKind};
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
-use perfharness_record::units;
+use perfharness_record::{Stage, units};
 
 /// Workloads, cases, variants and claims.
 pub(crate) fn render_list(catalog: &Catalog) -> String {
@@ -27,12 +26,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
             let _ = writeln!(text, "  case     {:<14} {}", case.id, efforts.join(", "));
         }
         for variant in &workload.variants {
-            let role = match variant.role {
-                Role::Slow => "slow",
-                Role::Documented => "documented",
-                Role::Optimized => "optimized",
-                Role::Other => "other",
-            };
+            let role = variant.role.as_str();
             let _ = writeln!(text, "  variant  {:<14} {}", variant.id, plain(&variant.summary));
             if role != variant.id.as_str() {
                 let _ = writeln!(text, "           {:<14} role {role}", "");
@@ -100,8 +94,25 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
     text
 }
 
+/// The line that says what is going to be measured, and for how long at most; `spent` is the time that launches took
+/// already.
+pub(crate) fn render_announcement(plan: &Plan, spent: Duration) -> String {
+    let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first());
+    if let Some(stage) = again().next() {
+        let what = match stage {
+            Stage::Planted => {
+                "measuring again, with slowdowns planted that this machine should be able to see"
+            }
+            Stage::First | Stage::Confirmation => "measuring again, in fresh processes, what was flagged",
+        };
+        return format!("{what}: {}", units::counted(again().count(), "benchmark"));
+    }
+    let verb = if spent.is_zero() { "measuring" } else { "going on with" };
+    format!("{verb} {}", render_extent(plan, spent))
+}
+
 /// How much a run is going to measure, and for how long at most; `spent` is what it has taken already.
-pub(crate) fn render_extent(plan: &Plan, spent: Duration) -> String {
+fn render_extent(plan: &Plan, spent: Duration) -> String {
     let time = if plan.budget >= NO_BUDGET {
         format!("{} launches of each, however long they take", plan.design.looks().max_launches())
     } else {

@@ -1,7 +1,6 @@
 //! The subcommands, one file each.
 
 mod alone;
-mod asked;
 mod baseline;
 mod calibrate;
 mod compare;
@@ -11,10 +10,11 @@ mod init;
 mod list;
 mod memory;
 mod pages;
+mod places;
 mod profile;
 mod report;
+mod request;
 mod run;
-mod session;
 mod show;
 mod trace;
 mod workers;
@@ -22,15 +22,15 @@ mod workers;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
+use perfharness_engine::journal::journal_schema;
+use perfharness_engine::probe;
+use perfharness_record::schema::{baseline_schema, gate_schema, run_schema};
 
 use crate::args::{Cli, Command, SchemaOf};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit, exit_code};
 pub(crate) use crate::terminal::Terminal;
 use crate::terminal::{say_of_arguments, tame_panics};
-use perfharness_engine::journal::journal_schema;
-use perfharness_engine::probe;
-use perfharness_record::schema::{baseline_schema, gate_schema, run_schema};
 
 /// Reads the arguments, does what they say, and tells the exit code.
 pub fn main() -> ExitCode {

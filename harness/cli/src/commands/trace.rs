@@ -1,20 +1,21 @@
 //! `perfharness trace`.
 
-use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
 
-use super::Terminal;
-use super::alone::{Alone, exit_code, has_failed, workers_failed};
-use super::session::default_path;
-use crate::args::TraceOpts;
-use crate::config::Config;
-use crate::exit::{CommandError, CommandResult};
 use perfharness_engine::measure::{ProcessExecutor, Traced, trace_side};
 use perfharness_engine::plan::Plan;
+use perfharness_engine::source_state;
 use perfharness_report::render::render_traces;
 use perfharness_report::trace::{
     Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
 };
+
+use super::Terminal;
+use super::alone::{exit_code, has_failed, prepare, workers_failed};
+use super::places::default_path;
+use crate::args::TraceOpts;
+use crate::config::Config;
+use crate::exit::{CommandError, CommandResult};
 
 /// Name of the folder beside a record.
 const FOLDER: &str = "traces";
@@ -23,9 +24,10 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.conditions, config, terminal)?;
-    let destination = destination(opts.out.as_deref(), &plan)?;
-    let taken = take(&plan, executor, opts.iterations, &destination, terminal)?;
+    let prepared = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
+    let plan = prepared.plan();
+    let destination = destination(opts.out.as_deref(), plan)?;
+    let taken = take(plan, prepared.executor(), opts.iterations, &destination, terminal)?;
     if opts.json {
         terminal.print_json(&taken.traces)?;
     } else {
@@ -35,7 +37,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
         terminal
             .hint(&format!("open a trace in {VIEWER} (it stays in your browser), or in chrome://tracing"));
     }
-    Ok(taken.exit_code(&plan, workers_failed(&catalog)))
+    Ok(taken.exit_code(plan, workers_failed(prepared.catalog())))
 }
 
 /// Where to write, where that can be.

@@ -1,17 +1,17 @@
-//! Measuring, within the process that may crash over it.
+//! Measuring of the ceilings, in the process that may crash over it.
 
 use std::collections::BTreeMap;
 
 use perfharness_contract::{Number, Reading};
 use perfharness_gpu::{DeviceCeilings, Gpu, GpuOptions};
-
-use super::host;
 use perfharness_record::ceilings::{
     Ceiling, DEVICE_COPY, DISPATCH, DOWNLOAD, FILE_WRITE, HALF_OPERATIONS, HOST_COPY, OPERATIONS, SYNC,
     UPLOAD,
 };
 
-/// Measures the host, and the device that a run with this `--device` uses; takes some eight seconds.
+use super::host;
+
+/// Measures the host, and the device that a run with this `--device` uses; takes about eight seconds.
 pub fn measure(device: &str) -> BTreeMap<String, Ceiling> {
     let mut figures = BTreeMap::new();
     let mut put = |name: &str, unit: &str, value: Result<f64, String>| {

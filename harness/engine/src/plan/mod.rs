@@ -1,24 +1,23 @@
 //! What is going to be measured: workers, cases, sides, and how long.
 
+mod again;
 mod catalog;
 
 mod pairs;
 mod redefinition;
 mod select;
 
+pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use pairs::pairs;
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};
 
-use perfharness_record::Design;
-use perfharness_record::LookPlan;
-use perfharness_record::Side;
-use perfharness_record::Stage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::{Effort, Name};
+use perfharness_record::{Design, LookPlan, Side, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 use parquet::column::writer::ColumnWriter;
 use parquet::schema::types::Type;
+use perfharness_contract::standard;
 use proptest::array::uniform5;
 use proptest::collection::vec;
 use proptest::option::of;
@@ -9,8 +10,6 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
-use perfharness_contract::standard;
-
 use crate::Origin;
 
 fn row() -> Row<'static> {
