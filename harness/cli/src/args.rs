@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
 use perfharness_engine::probe;
+use perfharness_record::MAX_LAUNCHES;
 use perfharness_report::profile::ProfileFormat;
 use perfharness_report::render::{ExportFormat, GateFormat};
 
@@ -111,7 +112,7 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the JSON Schema of run.json, or of what a gate writes
+    /// Print the JSON Schema of run.json, or of another file that is written
     Schema {
         /// Of which file.
         #[arg(default_value = "run")]
@@ -136,6 +137,10 @@ pub enum SchemaOf {
     Run,
     /// The JSON of a gate
     Gate,
+    /// A file of baselines/
+    Baseline,
+    /// A line of the journal of an unfinished run
+    Journal,
 }
 
 /// A question to drivers.
@@ -231,7 +236,7 @@ pub struct MeasureOpts {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_budget: Option<Duration>,
     /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
     pub launches: Option<u32>,
     /// Read neither processor nor GPU nor workers while measuring
     #[arg(long)]

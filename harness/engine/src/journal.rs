@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use perfharness_contract::Digest;
 use perfharness_record::file::{open_regular, write_atomically};
 use same_file::Handle;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Event;
@@ -25,7 +26,7 @@ pub const JOURNAL_VERSION: u32 = 2;
 const MOST_LINE_BYTES: usize = 16 << 20;
 
 /// First line of a journal: enough to resume the run, or to refuse to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalHeader {
     /// Version of the format.
     pub journal: u32,
@@ -46,6 +47,29 @@ pub struct JournalHeader {
     pub code: Vec<Option<String>>,
     /// Number of times that the run was resumed.
     pub resumed: u32,
+}
+
+/// A line of a journal: an entry, and the digest of the entry and of the line before.
+#[derive(JsonSchema)]
+#[schemars(title = "perfharness journal, a line of format 2")]
+#[expect(dead_code, reason = "a journal is written and read line by line; only the schema needs the form")]
+struct Line {
+    digest: Digest,
+    entry: LineEntry,
+}
+
+/// The entry of a line: the first line has the header, and each other line an event.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only the schema needs the form")]
+enum LineEntry {
+    Header(JournalHeader),
+    Event(Event),
+}
+
+/// Returns the JSON Schema of a line, as it is published in `harness/cli/schemas/`.
+pub fn journal_schema() -> serde_json::Value {
+    schemars::schema_for!(Line).to_value()
 }
 
 /// Reason why a journal cannot be used.

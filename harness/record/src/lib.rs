@@ -48,7 +48,7 @@ pub use observed::{Followed, Phase, Profiled, Timeline};
 pub use outcome::Outcome;
 pub use pattern::{Pattern, PatternError};
 pub use redefinition::Redefinition;
-pub use side::{Origin, Side, Stage};
+pub use side::{LAUNCH_ALONE, MAX_LAUNCHES, Origin, Side, Stage};
 pub use source::{SourceState, short_commit};
 pub use stacks::{StackProfile, fold, fold_line};
 pub use types::*;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::{
-    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, Portability, VariantDef,
-    WorkloadDef, standard,
+    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, Portability, Role,
+    VariantDef, WorkloadDef, standard,
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
@@ -335,9 +335,18 @@ fn efforts(case: &CaseDef, variant: &VariantDef) -> Vec<Effort> {
 pub fn identity(workload: &WorkloadDef, case: &CaseDef, variant: &VariantDef) -> Digest {
     let params = serde_json::to_string(&case.params).unwrap_or_default();
     let version = workload.version.to_string();
-    let own = format!("{:?}", variant.role);
-    let parts = [&workload.summary, &version, &params, &variant.summary, &own];
-    Digest::of_parts(parts.map(String::as_bytes))
+    let parts = [&workload.summary, &version, &params, &variant.summary, identity_word(variant.role)];
+    Digest::of_parts(parts.map(str::as_bytes))
+}
+
+/// The word for a role in an identity. Accepted figures hold digests of it, so that it must stay as it is.
+fn identity_word(role: Role) -> &'static str {
+    match role {
+        Role::Slow => "Slow",
+        Role::Documented => "Documented",
+        Role::Optimized => "Optimized",
+        Role::Other => "Other",
+    }
 }
 
 /// The figures of one metric; `None` where a run has none.
@@ -394,4 +403,31 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         range: None,
         anchors: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_identity_of_a_benchmark_stays_what_accepted_figures_hold() {
+        let identity = |role: &str| {
+            let workload = json!({
+                "id": "w", "version": 3, "title": "W", "summary": "does it",
+                "cases": [{"id": "c", "title": "C", "params": {"n": 1000}}],
+                "variants": [{"id": "v", "title": "V", "summary": "fast", "role": role}],
+            });
+            let workload: WorkloadDef = serde_json::from_value(workload).unwrap();
+            identity(&workload, &workload.cases[0], &workload.variants[0]).0
+        };
+        let accepted = [
+            "ca7dae24f617d56e757f4ddad62d64b8",
+            "618e3775aab355463f73a4f639dacd9f",
+            "12afad3e76964c98db7abd50000f4978",
+            "071bca34a73962f97b3779def96e7785",
+        ];
+        assert_eq!(["slow", "documented", "optimized", "other"].map(identity), accepted);
+    }
 }

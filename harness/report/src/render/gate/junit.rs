@@ -36,7 +36,7 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
 /// What no row says. Without it a gate that compared nothing would be an empty suite, which passes.
 fn whole(report: &GateReport) -> Option<TestCase> {
     match report.outcome {
-        GateOutcome::NothingCompared | GateOutcome::HarnessFailed | GateOutcome::Usage => {}
+        GateOutcome::NothingCompared => {}
         GateOutcome::Ok
         | GateOutcome::Undecided
         | GateOutcome::Redefined
@@ -73,14 +73,9 @@ fn status(row: &Row) -> TestCaseStatus {
             TestCaseStatus::non_success(NonSuccessKind::Failure)
         }
         // Not that it is wrong, but that it could not be told.
-        (
-            GateOutcome::Undecided
-            | GateOutcome::Redefined
-            | GateOutcome::NothingCompared
-            | GateOutcome::HarnessFailed
-            | GateOutcome::Usage,
-            _,
-        ) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (GateOutcome::Undecided | GateOutcome::Redefined | GateOutcome::NothingCompared, _) => {
+            TestCaseStatus::non_success(NonSuccessKind::Error)
+        }
     };
     let sentence = words::sentence(row);
     status.set_message(xml(&sentence));
