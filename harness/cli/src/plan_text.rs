@@ -1,4 +1,4 @@
-//! The workloads of a catalog and the benchmarks of a plan, as text.
+//! Workloads of a catalog and benchmarks of a plan as text.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 
-/// Workloads, cases, variants and claims.
+/// Renders workloads with their cases, variants and claims.
 pub(crate) fn render_list(catalog: &Catalog) -> String {
     let mut text = String::new();
     let bold = anstyle::Style::new().bold();
@@ -16,7 +16,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
         let workload = &entry.definition;
         let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, plain(&workload.summary));
         if workload.on_request {
-            let _ = writeln!(text, "  measured only where it is named, not by `all`");
+            let _ = writeln!(text, "  selected only by its name, not by `all`");
         }
         for source in &workload.sources {
             let _ = writeln!(text, "  source   {} {}", plain(&source.document), plain(&source.section));
@@ -84,7 +84,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
     text
 }
 
-/// What would be measured.
+/// Renders the benchmarks that a run would measure.
 pub(crate) fn render_plan(plan: &Plan) -> String {
     let mut text = String::new();
     for case in &plan.cases {
@@ -99,10 +99,10 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
     text
 }
 
-/// How much a run is going to measure, and for how long at most; `spent` is what it has taken already.
+/// Describes the number of benchmarks and the time limit of a run; `spent` is the time already used.
 pub(crate) fn render_extent(plan: &Plan, spent: Duration) -> String {
     let time = if plan.budget >= NO_BUDGET {
-        format!("{} launches of each, however long they take", plan.design.looks().max_launches())
+        format!("{} launches of each, without a time limit", plan.design.looks().max_launches())
     } else {
         let left = plan.budget.saturating_sub(spent);
         format!("at most about {}", units::duration(left.as_nanos() as f64))
