@@ -1,4 +1,4 @@
-//! Writing a folder of memory stories.
+//! Writes a folder of memory stories.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,21 +13,21 @@ use super::plot::memory_plot;
 use super::sentence;
 use crate::file_names::FileNames;
 
-/// A benchmark that was followed, or was to be.
+/// A benchmark to follow and the result.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// The benchmark.
     pub side: Side,
-    /// What became of it.
+    /// The story, or the reason for its absence.
     pub followed: Followed,
 }
 
-/// Writes the pictures of these benchmarks, and then the index. What an older index has of other benchmarks stays.
+/// Writes the pictures of these benchmarks and then the index. Keeps the entries of other benchmarks.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryIndex, RecordError> {
-    // Nothing is lost with an index that cannot be read: it would be replaced in any case.
+    // An unreadable index loses nothing: this call replaces it in any case.
     let older = MemoryIndex::read(folder).ok().flatten().unwrap_or_default();
     let again = |b: &&FollowedBenchmark| courses.iter().any(|course| course.side.benchmark == b.id);
     let is_there = |b: &&FollowedBenchmark| b.memory.facts().is_none_or(|f| folder.join(&f.file).is_file());
@@ -55,7 +55,7 @@ pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryInd
     write_file(folder, INDEX_FILE, text.map(String::into_bytes))?;
     let listed: BTreeSet<&str> = index.files().collect();
     for file in older.files().filter(|file| !listed.contains(file)) {
-        // It is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = std::fs::remove_file(folder.join(file));
     }
     Ok(index)
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(MemoryIndex::read(folder.path()).unwrap().unwrap(), index);
         let svg = std::fs::read_to_string(folder.path().join("w-c-leaks.svg")).unwrap();
         assert!(svg.contains("<title") && svg.contains("w/c/leaks"), "{svg}");
-        assert!(svg.contains("<desc") && svg.contains("grows by 1,024 bytes an iteration"), "{svg}");
+        assert!(svg.contains("<desc") && svg.contains("grows by 1,024 bytes per iteration"), "{svg}");
         assert_eq!(svg.matches("<svg").count(), 1);
 
         let again = write(folder.path(), &[course("w/c/leaks", None)], "second").unwrap();

@@ -1,11 +1,11 @@
-//! Profiles as speedscope reads them: <https://www.speedscope.app/file-format-schema.json>.
+//! Profiles for speedscope: <https://www.speedscope.app/file-format-schema.json>.
 
 use std::collections::BTreeMap;
 
 use perfharness_record::StackProfile;
 use serde_json::{Value, json};
 
-/// A file with the one profile; `benchmark` is the root of all stacks.
+/// Encodes one profile; `benchmark` is the root of all stacks.
 pub(super) fn speedscope(profile: &StackProfile, benchmark: &str) -> Value {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut frames = Vec::new();
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// What its documentation says of a file with sampled profiles.
+    /// The part of its published schema that covers sampled profiles.
     fn schema() -> Value {
         let number = json!({ "type": "number" });
         let text = json!({ "type": "string" });

@@ -1,4 +1,4 @@
-//! Results for people: text from records, nothing measured and nothing decided here.
+//! Results for people, as text made from records. Nothing here measures or decides.
 
 mod baseline;
 mod claims;
