@@ -1,5 +1,5 @@
-//! Hands the compiler's name and flags to the code, for the facts that a worker states about itself. No commit
-//! id: two builds of the same code must be the same program.
+//! Passes the compiler's name and flags to the code, for the facts that a worker reports about itself. There is no
+//! commit id, because two builds of the same code must be the same program.
 
 use std::process::Command;
 

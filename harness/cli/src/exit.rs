@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use perfharness_engine::journal::JournalError;
 use perfharness_engine::plan::SelectError;
+use perfharness_engine::run::RunError;
 use perfharness_record::PatternError;
 use perfharness_record::baseline::accept::AcceptError;
 use perfharness_record::baseline::file::BaselineError;
@@ -45,15 +46,15 @@ pub enum CommandError {
     /// A pattern that selects nothing.
     #[error(transparent)]
     Select(#[from] SelectError),
+    /// A run that yielded no record.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// An invalid configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A record that could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A journal that could not be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
     /// A baseline that could not be read or written.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
@@ -63,9 +64,6 @@ pub enum CommandError {
     /// A version that could not be checked out or built.
     #[error(transparent)]
     Versions(#[from] VersionsError),
-    /// No worker has workloads to measure.
-    #[error("{0}")]
-    Workers(String),
     /// Any other error.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
@@ -82,21 +80,41 @@ impl CommandError {
             )
             | Self::Pattern(_)
             | Self::Select(_)
-            | Self::Config(_)
-            | Self::Record(
-                RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. },
-            )
-            | Self::Journal(
-                JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
-            ) => Exit::USAGE,
+            | Self::Config(_) => Exit::USAGE,
+            Self::Record(error) => of_record(error),
+            Self::Run(error) => of_run(error),
             Self::Versions(error) if error.is_usage() => Exit::USAGE,
-            Self::Workers(_) => Exit::BENCHMARK_FAILED,
-            Self::Record(RecordError::Write { .. })
-            | Self::Journal(JournalError::Io { .. })
-            | Self::Baseline(BaselineError::Write { .. })
-            | Self::Versions(_)
-            | Self::Other(_) => Exit::FAILED,
+            Self::Baseline(BaselineError::Write { .. }) | Self::Versions(_) | Self::Other(_) => Exit::FAILED,
         }
+    }
+}
+
+fn of_record(error: &RecordError) -> u8 {
+    match error {
+        RecordError::Read { .. } | RecordError::Parse { .. } | RecordError::Version { .. } => Exit::USAGE,
+        RecordError::Write { .. } => Exit::FAILED,
+    }
+}
+
+fn of_run(error: &RunError) -> u8 {
+    match error {
+        RunError::Pattern(_)
+        | RunError::Select(_)
+        | RunError::Journal(
+            JournalError::Missing { .. } | JournalError::InUse { .. } | JournalError::Unusable { .. },
+        )
+        | RunError::Setting { .. }
+        | RunError::NothingToCalibrate
+        | RunError::Interrupted
+        | RunError::OtherRequest { .. }
+        | RunError::Changed { .. }
+        | RunError::Occupied { .. } => Exit::USAGE,
+        RunError::NoWorkloads { .. } => Exit::BENCHMARK_FAILED,
+        RunError::Record(error) => of_record(error),
+        RunError::Journal(JournalError::Io { .. })
+        | RunError::Older { .. }
+        | RunError::Encode(_)
+        | RunError::Listener(_) => Exit::FAILED,
     }
 }
 

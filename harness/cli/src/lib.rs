@@ -11,6 +11,7 @@ pub mod config;
 pub mod doctor;
 pub mod exit;
 pub mod inputs;
+mod listener;
 mod plan_text;
 mod progress;
 mod terminal;

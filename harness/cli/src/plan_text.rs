@@ -6,7 +6,7 @@ use std::time::Duration;
 use perfharness_contract::{Effort, Name, OutcomeKind, Role};
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
-use perfharness_record::units;
+use perfharness_record::{Stage, units};
 
 /// Renders workloads with their cases, variants and claims.
 pub(crate) fn render_list(catalog: &Catalog) -> String {
@@ -99,8 +99,22 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
     text
 }
 
+/// Announces the benchmarks of a run and its time limit; `spent` is the time that launches already used.
+pub(crate) fn render_announcement(plan: &Plan, spent: Duration) -> String {
+    let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first());
+    if let Some(stage) = again().next() {
+        let what = match stage {
+            Stage::Planted => "measuring again with planted slowdowns that this machine should detect",
+            Stage::First | Stage::Confirmation => "measuring the flagged benchmarks again in fresh processes",
+        };
+        return format!("{what}: {}", units::counted(again().count(), "benchmark"));
+    }
+    let verb = if spent.is_zero() { "measuring" } else { "continuing with" };
+    format!("{verb} {}", render_extent(plan, spent))
+}
+
 /// Describes the number of benchmarks and the time limit of a run; `spent` is the time already used.
-pub(crate) fn render_extent(plan: &Plan, spent: Duration) -> String {
+fn render_extent(plan: &Plan, spent: Duration) -> String {
     let time = if plan.budget >= NO_BUDGET {
         format!("{} launches of each, without a time limit", plan.design.looks().max_launches())
     } else {

@@ -1,24 +1,24 @@
-//! Correctness: what a variant left, held against a float64 reference.
+//! Correctness: comparison of a variant's output with a float64 reference.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::Number;
 
-/// A digest of an input or output: SHA-256, the first 16 bytes in hexadecimal.
+/// A digest of an input or output: the first 16 bytes of its SHA-256 in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Digest(pub String);
 
 impl Digest {
-    /// Digest of bytes.
+    /// Returns the digest of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self::of_parts([bytes])
     }
 
-    /// Digest of several byte strings, one after the other; each is preceded by its length, so that moving a
-    /// boundary changes the digest.
+    /// Returns the digest of several byte strings, one after the other. Each is preceded by its length, so that moving
+    /// a boundary changes the digest.
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
@@ -28,7 +28,7 @@ impl Digest {
         Self::from_hash(hash)
     }
 
-    /// Digest of float64 values, bit for bit.
+    /// Returns the digest of float64 values, bit for bit.
     pub fn of_f64(values: impl IntoIterator<Item = f64>) -> Self {
         let mut hash = Sha256::new();
         for value in values {
@@ -43,46 +43,46 @@ impl Digest {
     }
 }
 
-/// How far a value may be from its float64 reference.
+/// Allowed deviation of a value from its float64 reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// Not at all.
+    /// No deviation.
     Exact,
-    /// |actual - reference| <= this.
+    /// |actual - reference| is at most this.
     Absolute(f64),
-    /// |actual - reference| <= this x max(|reference|, 1): relative for large values, absolute for small ones.
+    /// |actual - reference| is at most this x max(|reference|, 1): relative for large values, absolute for small ones.
     Relative(f64),
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Whether the result is right.
     pub passed: bool,
-    /// The largest deviation from the reference, in the tolerance's terms.
+    /// Largest deviation from the reference, in the terms of the tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Number>,
-    /// The largest deviation that is still right.
+    /// Largest deviation that is still right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Number>,
-    /// How many values are NaN in the output.
+    /// Number of NaN values in the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nan_count: Option<u64>,
-    /// Digest of the input that was checked; equal for all variants.
+    /// Digest of the checked input, equal for all variants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
     /// Digest of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Digest>,
-    /// What is wrong, in words; where and which values.
+    /// Description of the error: which values are wrong, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl Check {
-    /// Compares values with their reference: same length, NaN exactly where the reference has NaN, everything
-    /// else within the tolerance.
+    /// Compares values with their reference. They agree if the length is the same, NaN is exactly where the reference
+    /// has NaN, and everything else is within the tolerance.
     pub fn compare(reference: &[f64], actual: &[f64], tolerance: Tolerance) -> Self {
         let (limit, scale): (f64, fn(f64) -> f64) = match tolerance {
             Tolerance::Exact => (0.0, |_| 1.0),
@@ -96,18 +96,18 @@ impl Check {
             ..Self::default()
         };
         if reference.len() != actual.len() {
-            check.message = Some(format!("{} values where {} are due", actual.len(), reference.len()));
+            check.message = Some(format!("{} values instead of {}", actual.len(), reference.len()));
             return check;
         }
         let mut worst = 0.0_f64;
         for (i, (&r, &a)) in reference.iter().zip(actual).enumerate() {
             // Equal values include infinities of one sign, whose difference is NaN.
             let deviation = if r == a || (r.is_nan() && a.is_nan()) { 0.0 } else { (a - r).abs() / scale(r) };
-            // `>` is false for NaN, so a NaN on one side only is taken up here.
+            // `>` is false for NaN, so a NaN on one side only is handled here.
             if deviation.is_nan() || deviation > worst {
                 worst = if deviation.is_nan() { f64::INFINITY } else { deviation };
                 if worst > limit {
-                    check.message = Some(format!("value {i} is {a} where {r} is due"));
+                    check.message = Some(format!("value {i} is {a} instead of {r}"));
                 }
             }
         }
@@ -123,13 +123,13 @@ impl Check {
             let at = reference.iter().zip(actual).position(|(r, a)| r != a);
             match at {
                 Some(at) => format!("byte {at} differs from the reference"),
-                None => format!("{} bytes where {} are due", actual.len(), reference.len()),
+                None => format!("{} bytes instead of {}", actual.len(), reference.len()),
             }
         };
         Self { passed, output: Some(Digest::of(actual)), message: (!passed).then(differs), ..Self::default() }
     }
 
-    /// A result that is wrong for a reason that no number tells.
+    /// Creates a failed check for a reason that no number expresses.
     pub fn wrong(message: impl Into<String>) -> Self {
         Self { passed: false, message: Some(message.into()), ..Self::default() }
     }
@@ -170,7 +170,7 @@ mod tests {
     fn a_later_nan_is_not_hidden_by_an_earlier_deviation() {
         let check = Check::compare(&[1.0, 2.0], &[1.1, NAN], Tolerance::Absolute(0.5));
         assert!(!check.passed);
-        assert_eq!(check.message.as_deref(), Some("value 1 is NaN where 2 is due"));
+        assert_eq!(check.message.as_deref(), Some("value 1 is NaN instead of 2"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a worker says about its workloads.
+//! Definitions of workloads, as a worker describes them.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BenchmarkId, ClaimDef, Floor, MetricDef, Name, OutcomeKind};
 
-/// How much time a run may take; selects cases and launches, never the content of a case.
+/// Amount of time that a run may take. It selects cases and launches, and never changes the content of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Effort {
     /// A first answer within seconds.
     Quick,
-    /// What the gate measures.
+    /// The effort of the gate.
     Standard,
     /// Everything, however long it takes.
     Thorough,
 }
 
 impl Effort {
-    /// All efforts, least first.
+    /// All efforts, from the least to the most.
     pub const ALL: [Self; 3] = [Self::Quick, Self::Standard, Self::Thorough];
 
-    /// The word that users type.
+    /// Returns the word that users type.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -33,7 +33,7 @@ impl Effort {
     }
 }
 
-/// What a variant stands for.
+/// Role of a variant in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -42,31 +42,31 @@ pub enum Role {
     Slow,
     /// The document's "after", literally.
     Documented,
-    /// The best we can do.
+    /// The best implementation that we know.
     Optimized,
     /// Anything else.
     #[default]
     Other,
 }
 
-/// Where a hot path is described.
+/// Document that describes a hot path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Source {
     /// The document.
     pub document: String,
-    /// Its section, where it has some.
+    /// Section of the document, if it has sections.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
 }
 
-/// How many things one iteration handles; gives a rate.
+/// Number of things that one iteration handles, from which a rate follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Items {
-    /// How many in one iteration.
+    /// Number of things per iteration.
     pub count: u64,
-    /// What they are, in the plural, e.g. `records`.
+    /// Name of the things in the plural, e.g. `records`.
     pub unit: String,
 }
 
@@ -76,16 +76,16 @@ pub struct Items {
 pub struct CaseDef {
     /// Name within the workload, e.g. `n1000`.
     pub id: Name,
-    /// The parameters that make it, e.g. `{"n": 1000}`.
+    /// Parameters of the case, e.g. `{"n": 1000}`.
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
-    /// The efforts that measure it.
+    /// Efforts that measure the case.
     #[serde(default = "all_efforts")]
     pub efforts: Vec<Effort>,
-    /// What one iteration handles.
+    /// Number of things that one iteration handles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Items>,
-    /// What one iteration cannot do without.
+    /// Minimum work of one iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Floor>,
 }
@@ -98,33 +98,33 @@ fn are_all(efforts: &[Effort]) -> bool {
     efforts == Effort::ALL
 }
 
-/// One implementation.
+/// One implementation of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariantDef {
     /// Name within the workload, e.g. `slow`.
     pub id: Name,
-    /// What it stands for.
+    /// Role of the variant.
     #[serde(default)]
     pub role: Role,
-    /// What it does, in one line.
+    /// Description in one line.
     #[serde(default)]
     pub summary: String,
-    /// The variant that it is compared with; where absent, the one in the role `slow`, else the first.
+    /// Variant that it is compared with; if absent, the one in the role `slow`, otherwise the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Name>,
-    /// The efforts that measure it, where they measure the case.
+    /// Efforts that measure the variant, if they measure the case.
     #[serde(default = "all_efforts", skip_serializing_if = "are_all")]
     pub efforts: Vec<Effort>,
-    /// What it needs of the machine, e.g. `gpu`; for people to read.
+    /// Requirements on the machine, e.g. `gpu`, for people to read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// What a user should know before choosing it, e.g. what a crash loses.
+    /// Warning that a user should know before choosing the variant, e.g. the data that a crash loses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
 }
 
-/// What is special about one combination of case and variant; combinations that are not listed are ordinary.
+/// Properties of one combination of case and variant. Combinations that are not listed are ordinary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkDef {
@@ -132,21 +132,21 @@ pub struct BenchmarkDef {
     pub case: Name,
     /// The variant.
     pub variant: Name,
-    /// Why it is not to be run (here).
+    /// Reason why it is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
-    /// The outcome that counts as success.
+    /// Outcome that counts as success.
     #[serde(default = "expect_ok")]
     pub expect: OutcomeKind,
     /// Memory that one placement holds, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// What `prepare` and loading a round cost, in ms.
+    /// Time that `prepare` and loading a round take, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_ms: Option<u64>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -156,77 +156,78 @@ fn expect_ok() -> OutcomeKind {
 }
 
 impl BenchmarkDef {
-    /// An ordinary combination.
+    /// Creates an ordinary combination.
     pub fn new(case: Name, variant: Name) -> Self {
         Self { case, variant, skip: None, expect: OutcomeKind::Ok, memory_bytes: None, setup_ms: None }
     }
 }
 
-/// What the text of a setting stands for.
+/// Kind of the text of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingKind {
-    /// Nothing but itself.
+    /// Plain text.
     #[default]
     Text,
-    /// A file or folder. In a configuration file it is relative to that file's folder, on the command line to the
-    /// folder that the harness is started in.
+    /// A file or folder. In a configuration file it is relative to the folder of that file, on the command line to the
+    /// working folder of the harness.
     Path,
 }
 
-/// Something that the user can set for a workload.
+/// A setting that a workload asks the user for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingDef {
-    /// What it is called in `--set NAME=VALUE`. Workloads may share one, such as `images`.
+    /// Name in `--set NAME=VALUE`. Workloads may share one, such as `images`.
     pub name: Name,
-    /// What it is, and what holds without it, in one line.
+    /// Description and default in one line.
     #[serde(default)]
     pub summary: String,
-    /// What its text stands for.
+    /// Kind of the text.
     #[serde(default)]
     pub kind: SettingKind,
 }
 
-/// One hot path: what a worker's `describe` answers for each of its workloads.
+/// One hot path, as a worker's answer to `describe` defines it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadDef {
     /// Name, unique over all workers of a run.
     pub id: Name,
-    /// Version of the definition. It changes whenever an iteration does something else than before; figures of
-    /// different versions are never compared.
+    /// Version of the definition. It changes with the work of an iteration; figures of different versions are never
+    /// compared.
     pub version: u32,
-    /// What it is, in one line.
+    /// Description in one line.
     #[serde(default)]
     pub summary: String,
-    /// Measured only where its name is spelled out: neither `all` nor a pattern with wildcards in its place selects it.
+    /// Whether the workload is measured only if its name is spelled out: neither `all` nor a pattern with wildcards in
+    /// its place selects it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_request: bool,
-    /// Where it is described.
+    /// Documents that describe the hot path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
     /// Input sizes.
     pub cases: Vec<CaseDef>,
     /// Implementations.
     pub variants: Vec<VariantDef>,
-    /// Combinations of case and variant that are special.
+    /// Combinations of case and variant with special properties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkDef>,
-    /// Metrics that its samples report beside the harness's own.
+    /// Metrics that its samples report in addition to those of the harness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricDef>,
-    /// Statements to be judged.
+    /// Claims to be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimDef>,
-    /// What the user can set.
+    /// Settings that the user can set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingDef>,
 }
 
 impl WorkloadDef {
-    /// What is known of one combination; the ordinary one where nothing is listed.
+    /// Returns the definition of one combination, or the ordinary one if none is listed.
     pub fn benchmark(&self, case: &Name, variant: &Name) -> BenchmarkDef {
         self.benchmarks
             .iter()
@@ -235,13 +236,13 @@ impl WorkloadDef {
             .unwrap_or_else(|| BenchmarkDef::new(case.clone(), variant.clone()))
     }
 
-    /// The id of one combination.
+    /// Returns the id of one combination.
     pub fn benchmark_id(&self, case: &Name, variant: &Name) -> BenchmarkId {
         BenchmarkId { workload: self.id.clone(), case: case.clone(), variant: variant.clone() }
     }
 
-    /// The variant that `variant` is compared with: the declared one, else the one in the role `slow`, else the
-    /// first; `None` for that variant itself.
+    /// Returns the variant that `variant` is compared with: the declared one, otherwise the one in the role `slow`,
+    /// otherwise the first; `None` for that variant itself.
     pub fn reference_of(&self, variant: &VariantDef) -> Option<&Name> {
         let declared = variant.reference.as_ref().and_then(|id| self.variants.iter().find(|v| v.id == *id));
         let slow = || self.variants.iter().find(|v| v.role == Role::Slow);
@@ -249,12 +250,12 @@ impl WorkloadDef {
         reference.map(|v| &v.id).filter(|id| **id != variant.id)
     }
 
-    /// Definition of a metric that this workload reports.
+    /// Returns the definition of a metric that this workload reports.
     pub fn metric(&self, id: &str) -> Option<&MetricDef> {
         self.metrics.iter().find(|m| m.id == id)
     }
 
-    /// What is wrong with the definition, in words for its author; empty when nothing is.
+    /// Returns the errors of the definition, worded for its author; empty if there are none.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut duplicates = |what: &str, ids: Vec<&Name>| {

@@ -1,10 +1,10 @@
-//! What an iteration cannot do without: the work that is left when everything that could be saved is saved.
+//! Minimum work of an iteration: the work that remains when all avoidable work is avoided.
 
 use serde::{Deserialize, Serialize};
 
-/// The least that one iteration of a case needs, whatever the implementation: what must be moved, computed and waited
-/// for. Beside what a machine can do at most it gives the time below which nobody gets, and so how far a variant is from
-/// it. What is 0 is left out.
+/// Minimum work of one iteration of a case, whatever the implementation: the bytes to move, the operations to compute
+/// and the waits. Together with the ceilings of a machine it gives a lower bound of the time, and so the distance of a
+/// variant from it. Fields that are 0 are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -12,31 +12,31 @@ pub struct Floor {
     /// Bytes that are read and written in device memory.
     #[serde(skip_serializing_if = "is_none")]
     pub device_bytes: f64,
-    /// Bytes from the host to the device.
+    /// Bytes that are copied from the host to the device.
     #[serde(skip_serializing_if = "is_none")]
     pub upload_bytes: f64,
-    /// Bytes from the device to the host.
+    /// Bytes that are copied from the device to the host.
     #[serde(skip_serializing_if = "is_none")]
     pub download_bytes: f64,
-    /// Bytes that are read and written in host memory, by work that has to be on the host.
+    /// Bytes that are read and written in host memory, by work that must run on the host.
     #[serde(skip_serializing_if = "is_none")]
     pub host_bytes: f64,
-    /// Bytes written to files.
+    /// Bytes that are written to files.
     #[serde(skip_serializing_if = "is_none")]
     pub file_bytes: f64,
-    /// Arithmetic operations in single precision, a multiplication and an addition being two, on the device where the
-    /// case has one.
+    /// Arithmetic operations in single precision, with a multiplication and an addition counting as two; on the device
+    /// if the case uses one.
     #[serde(skip_serializing_if = "is_none")]
     pub operations: f64,
-    /// Times that the host has to wait for a result of the device.
+    /// Number of times that the host must wait for a result of the device.
     #[serde(skip_serializing_if = "is_none")]
     pub syncs: f64,
-    /// Dispatches that depend on each other.
+    /// Number of dispatches that depend on each other.
     #[serde(skip_serializing_if = "is_none")]
     pub dispatches: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_none(value: &f64) -> bool {
     *value == 0.0
 }

@@ -1,12 +1,13 @@
-//! Ids and definitions of the metrics that a GPU's meter reads. They stand here so that a judge of records needs no device.
+//! Ids and definitions of the metrics that a GPU's meter reads. They are here so that a judge of records needs no
+//! device.
 
 use crate::{Direction, MetricDef, MetricKind, Scope};
 
-/// Device time with at least one pass, copy or clear under way.
+/// Device time with at least one pass, copy or clear running.
 pub const GPU_BUSY: &str = "gpu-busy";
-/// The share of the sample's wall-clock time that is [`GPU_BUSY`].
+/// Share of the sample's wall-clock time that is [`GPU_BUSY`].
 pub const GPU_BUSY_SHARE: &str = "gpu-busy-share";
-/// Device time with at least one copy under way; those of `write_buffer` excepted.
+/// Device time with at least one copy running, except those of `write_buffer`.
 pub const COPY_TIME: &str = "copy-time";
 /// Time that the host waited for the device, the closing fence included.
 pub const HOST_WAIT: &str = "host-wait";
@@ -26,26 +27,26 @@ pub const DEVICE_COPIES: &str = "device-copies";
 pub const WRITE_BUFFER_BYTES: &str = "write-buffer-bytes";
 /// Calls of `write_buffer`.
 pub const WRITE_BUFFER_CALLS: &str = "write-buffer-calls";
-/// Waits of the host that the hot path asks for, the closing fence excepted.
+/// Waits of the host that the hot path requests, without the closing fence.
 pub const SYNCS: &str = "syncs";
 /// Submits to the queue.
 pub const SUBMITS: &str = "submits";
 /// Dispatches.
 pub const DISPATCHES: &str = "dispatches";
-/// Buffers made.
+/// Buffers created.
 pub const BUFFER_CREATES: &str = "buffer-creates";
-/// Most bytes of buffers that lived at one time, from their creation to their drop.
+/// Peak of the bytes of live buffers, from their creation to their drop.
 pub const DEVICE_PEAK: &str = "device-peak";
-/// Bytes of buffers that live at the end of the sample.
+/// Bytes of buffers that are live at the end of the sample.
 pub const DEVICE_LIVE: &str = "device-live";
-/// Growth of the bytes of live buffers in an iteration, once what iterations keep is in place.
+/// Growth of the bytes of live buffers in an iteration, after the data that iterations keep is in place.
 pub const DEVICE_GROWTH: &str = "device-growth";
-/// Bytes that wgpu's allocator holds of the driver at the end of the sample.
+/// Bytes that wgpu's allocator holds of the driver's memory at the end of the sample.
 pub const DEVICE_RESERVED: &str = "device-reserved";
-/// The share of them that nothing is allocated in.
+/// Share of the reserved bytes without an allocation.
 pub const FRAGMENTATION: &str = "fragmentation";
 
-/// Every metric that a device's meter gives readings of. A workload that opens a device declares them.
+/// Returns every metric that a device's meter reads. A workload that opens a device declares them.
 pub fn gpu_metrics() -> Vec<MetricDef> {
     let share = |id, title, direction| MetricDef {
         unit: "share".into(),
@@ -56,7 +57,7 @@ pub fn gpu_metrics() -> Vec<MetricDef> {
     };
     vec![
         MetricDef::time(GPU_BUSY, "GPU busy"),
-        // A faster kernel lowers it and so does a slower host: neither way is better by itself.
+        // A faster kernel lowers it and so does a slower host, so neither direction is better by itself.
         share(GPU_BUSY_SHARE, "GPU busy share", Direction::Neutral),
         MetricDef::time(COPY_TIME, "copy time"),
         MetricDef::time(HOST_WAIT, "host wait"),
@@ -73,7 +74,7 @@ pub fn gpu_metrics() -> Vec<MetricDef> {
         MetricDef::count(DISPATCHES, "dispatches"),
         MetricDef::count(BUFFER_CREATES, "buffer creates"),
         MetricDef::peak_bytes(DEVICE_PEAK, "device memory peak"),
-        // The peak is what has to fit; what is left of it after a sample is no better for being less.
+        // The peak has to fit; the amount that remains after a sample is not better for being smaller.
         MetricDef {
             direction: Direction::Neutral,
             ..MetricDef::peak_bytes(DEVICE_LIVE, "device memory in use")

@@ -5,20 +5,20 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Longest name in characters; ids appear in tables, file names and terminal lines.
+/// Largest number of characters in a name; ids appear in tables, file names and terminal lines.
 const MAX_NAME_CHARS: usize = 100;
 
-/// Characters that separate ids or mean something in a pattern.
+/// Characters that separate ids or have a meaning in a pattern.
 const RESERVED: &[char] = &['/', '*', '?', '[', ']', '{', '}', '!', '\\'];
 
-/// The name of a workload, case, variant or metric: 1 to 100 printable characters without white space at the
-/// ends, without a leading `-`, and without `/ * ? [ ] { } ! \`, which separate or select names.
+/// The name of a workload, case, variant or metric: 1 to 100 printable characters without white space at the ends,
+/// without a leading `-`, and without `/ * ? [ ] { } ! \`, which separate or select names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
-/// Why a text is not a [`Name`].
+/// Error of a text that is not a [`Name`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The text is empty.
@@ -27,30 +27,30 @@ pub enum NameError {
     /// The text is longer than 100 characters.
     #[error("the name {name:?} has more than {MAX_NAME_CHARS} characters")]
     TooLong {
-        /// The text that was given.
+        /// The given text.
         name: String,
     },
-    /// The text holds a character that a name cannot have.
-    #[error("the name {name:?} has the character {character:?}, which a name cannot have there")]
+    /// The text contains a character that a name cannot have.
+    #[error("the name {name:?} has the character {character:?}, which is not allowed there")]
     Character {
-        /// The text that was given.
+        /// The given text.
         name: String,
-        /// The first offending character.
+        /// The first invalid character.
         character: char,
     },
     /// The text is not `workload/case/variant`.
     #[error("{text:?} is not a benchmark id of the form workload/case/variant")]
     NotABenchmark {
-        /// The text that was given.
+        /// The given text.
         text: String,
     },
 }
 
 impl Name {
-    /// Checks a text and makes it a name.
+    /// Checks a text and converts it to a name.
     ///
     /// # Errors
-    /// When the text is empty, too long or has a reserved character.
+    /// Returns an error if the text is empty, is too long or has a reserved character.
     pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
         let name = text.into();
         if name.is_empty() {
@@ -72,19 +72,16 @@ impl Name {
         }
     }
 
-    /// A name that stands in the source code.
+    /// Converts a name that is a literal in the source code.
     ///
     /// # Panics
-    /// When it is not valid: a bug to see at once.
+    /// Panics if the name is not valid, which is a bug.
     pub(crate) fn literal(text: &str) -> Self {
-        #[expect(
-            clippy::expect_used,
-            reason = "names in source code are literals; a bad one is a bug to see at once"
-        )]
+        #[expect(clippy::expect_used, reason = "names in source code are literals; an invalid one is a bug")]
         Self::new(text).expect("a valid name")
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

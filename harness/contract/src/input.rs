@@ -3,11 +3,11 @@
 use rand_pcg::Pcg64Mcg;
 use sha2::{Digest as _, Sha256};
 
-/// The generator for the inputs of a round: a fixed algorithm (PCG XSL 128/64, multiplicative) seeded from a
-/// digest of its arguments, so that the same round has the same input on every machine, in every process, for
-/// every variant.
+/// Returns the generator for the inputs of a round: a fixed algorithm (PCG XSL 128/64, multiplicative) seeded with a
+/// digest of its arguments, so that a round has the same input on every machine, in every process and for every
+/// variant.
 ///
-/// `stream` tells apart what is drawn for the same round, e.g. `"weights"` and `"images"`.
+/// `stream` separates different inputs of the same round, e.g. `"weights"` and `"images"`.
 pub fn input_rng(seed: u64, stream: &str, round: u64) -> Pcg64Mcg {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());

@@ -1,12 +1,11 @@
 //! The contract between a hot path and the harness.
 //!
-//! A program that has something to measure describes it ([`WorkloadDef`]), builds it ([`Workload`],
-//! [`Measured`]) and answers the harness's requests over stdin and stdout ([`serve`]). The wire types in
-//! [`protocol`] are the whole of what the two sides share, so a worker can also be written in any other
-//! language; `docs/protocol.md` says how.
+//! A program with code to measure describes it ([`WorkloadDef`]), constructs it ([`Workload`], [`Measured`]) and answers
+//! the harness's requests over stdin and stdout ([`serve`]). The two sides share only the wire types in [`protocol`], so a
+//! worker can also be written in another language; see `docs/protocol.md`.
 //!
-//! With the feature `profile` a worker can also say where it spends its time, for flame graphs; `docs/profile.md`.
-//! When things happen is told by traced samples, which every worker of this crate takes; `docs/trace.md`.
+//! With the feature `profile` a worker also takes profiled samples for flame graphs; see `docs/profile.md`. Every worker
+//! of this crate takes traced samples, which record when events happen; see `docs/trace.md`.
 //!
 //! A complete worker:
 //!

@@ -1,25 +1,25 @@
-//! What can be measured: metrics by string id, an open set.
+//! Metrics by string id, an open set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Name;
 
-/// How noisy a metric is and how it is compared.
+/// Kind of a metric, which determines how noisy it is and how it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MetricKind {
     /// The same in every run of the same code: counts and bytes.
     Exact,
-    /// Memory peaks and the like: little noise.
+    /// Memory peaks and the like, with little noise.
     Size,
-    /// Durations: real noise.
+    /// Durations, with real noise.
     Time,
     /// Computed from other metrics.
     Derived,
 }
 
-/// Which way is better.
+/// Direction in which a metric gets better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -29,25 +29,25 @@ pub enum Direction {
     Lower,
     /// More is better.
     Higher,
-    /// Neither; shown, never judged.
+    /// Neither; the metric is shown but never judged.
     Neutral,
 }
 
-/// What one value of the metric covers.
+/// Extent of one value of the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// Adds up over the iterations of a sample; a worker reports the sum, the harness divides by the iterations.
+    /// Sum over the iterations of a sample; a worker reports the sum, and the harness divides it by the iterations.
     #[default]
     Iteration,
     /// Holds for the sample as a whole, such as a peak.
     Sample,
-    /// Can only be told once for a whole launch, such as the peak of a process that cannot be reset.
+    /// Holds for a whole launch only, such as the peak of a process that cannot be reset.
     Launch,
 }
 
-/// Where figures of the metric may be compared.
+/// Range in which figures of the metric may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -65,23 +65,23 @@ pub enum Portability {
 pub struct MetricDef {
     /// Stable id, e.g. `file-writes`.
     pub id: Name,
-    /// Short title for tables, e.g. `file writes`; the id when empty.
+    /// Short title for tables, e.g. `file writes`; the id is used if it is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// `ns`, `bytes`, `count` for plain numbers, `share` from 0 to 1; any other text is shown as it is.
     pub unit: String,
-    /// How it is compared.
+    /// Kind, which determines how it is compared.
     pub kind: MetricKind,
-    /// Which way is better.
+    /// Direction in which it gets better.
     #[serde(default)]
     pub direction: Direction,
-    /// What one value covers.
+    /// Extent of one value.
     #[serde(default)]
     pub scope: Scope,
-    /// Where it may be compared.
+    /// Range in which it may be compared.
     #[serde(default)]
     pub portability: Portability,
-    /// A work counter: it says how much was done, and must be equal for all variants of a case.
+    /// Whether it is a work counter, which counts the work done and must be equal for all variants of a case.
     #[serde(default, skip_serializing_if = "is_false")]
     pub work: bool,
     /// Version of the way it is metered; figures of different versions are never compared.
@@ -93,7 +93,7 @@ fn one() -> u32 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -113,32 +113,32 @@ impl MetricDef {
         }
     }
 
-    /// An exact, portable count for each iteration; lower is better.
+    /// Defines an exact, portable count for each iteration; lower is better.
     pub fn count(id: &str, title: &str) -> Self {
         Self { portability: Portability::Portable, ..Self::new(id, title, "count", MetricKind::Exact) }
     }
 
-    /// An exact, portable number of bytes for each iteration; lower is better.
+    /// Defines an exact, portable number of bytes for each iteration; lower is better.
     pub fn bytes(id: &str, title: &str) -> Self {
         Self { unit: "bytes".into(), ..Self::count(id, title) }
     }
 
-    /// A work counter: an exact count for each iteration that must be equal for all variants of a case.
+    /// Defines a work counter: an exact count for each iteration that must be equal for all variants of a case.
     pub fn work(id: &str, title: &str) -> Self {
         Self { work: true, direction: Direction::Neutral, ..Self::count(id, title) }
     }
 
-    /// A memory peak over a sample, in bytes; lower is better.
+    /// Defines a memory peak over a sample, in bytes; lower is better.
     pub fn peak_bytes(id: &str, title: &str) -> Self {
         Self { scope: Scope::Sample, ..Self::new(id, title, "bytes", MetricKind::Size) }
     }
 
-    /// A duration in ns for each iteration; lower is better.
+    /// Defines a duration in ns for each iteration; lower is better.
     pub fn time(id: &str, title: &str) -> Self {
         Self::new(id, title, "ns", MetricKind::Time)
     }
 
-    /// The title, or the id where there is none.
+    /// Returns the title, or the id if there is none.
     pub fn label(&self) -> &str {
         if self.title.is_empty() { self.id.as_str() } else { &self.title }
     }
@@ -154,19 +154,19 @@ pub mod standard {
     pub const CPU_TIME: &str = "cpu-time";
     /// Peak resident set size of the worker process over a launch.
     pub const PEAK_RSS: &str = "peak-rss";
-    /// Items of the case handled in a second; computed from the wall time.
+    /// Items of the case handled per second; computed from the wall time.
     pub const RATE: &str = "rate";
     /// Calls of the allocator (allocate, zeroed and grow) in an iteration; from metered samples.
     pub const HEAP_ALLOCATIONS: &str = "heap-allocations";
-    /// Bytes asked from the allocator in an iteration.
+    /// Bytes requested from the allocator in an iteration.
     pub const HEAP_BYTES: &str = "heap-bytes";
     /// Highest growth of the live heap over its level at the start of the sample.
     pub const HEAP_PEAK: &str = "heap-peak";
-    /// Growth of the live heap in an iteration, once what iterations keep is in place; 0 where nothing leaks, and negative
-    /// where more is given back than taken.
+    /// Growth of the live heap in an iteration, after the data that iterations keep is in place; 0 without a leak, and
+    /// negative if an iteration frees more than it allocates.
     pub const HEAP_GROWTH: &str = "heap-growth";
 
-    /// Metrics that the harness measures for every benchmark of every worker.
+    /// Returns the metrics that the harness measures for every benchmark of every worker.
     pub fn harness_metrics() -> Vec<MetricDef> {
         vec![
             MetricDef::time(WALL_TIME, "wall time"),
@@ -178,8 +178,8 @@ pub mod standard {
         ]
     }
 
-    /// Metrics of the counting allocator. Exact, but bound to the machine class: the standard library and
-    /// allocating code may differ between systems.
+    /// Returns the metrics of the counting allocator. They are exact, but bound to the machine class: the standard
+    /// library and allocating code may differ between systems.
     pub fn heap_metrics() -> Vec<MetricDef> {
         let bound = |metric: MetricDef| MetricDef { portability: Portability::MachineClass, ..metric };
         vec![

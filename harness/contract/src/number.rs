@@ -4,13 +4,12 @@ use serde::de::{Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A float64 that survives JSON: finite values are JSON numbers (integers without a fraction, so that exact
-/// counts stay exact to 2^53), the others are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`, which JSON has
-/// no numbers for.
+/// A float64 that survives JSON. Finite values are JSON numbers (integers without a fraction, so that exact counts stay
+/// exact up to 2^53); the others, which JSON lacks, are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Number(pub f64);
 
-/// Integers up to here are exact in a float64.
+/// Largest value up to which integers are exact in a float64.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Serialize for Number {

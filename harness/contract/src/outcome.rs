@@ -1,8 +1,8 @@
-//! How a benchmark can end.
+//! Outcomes of a benchmark.
 
 use serde::{Deserialize, Serialize};
 
-/// How the measuring of one benchmark ended.
+/// How the measurement of one benchmark ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -11,20 +11,20 @@ pub enum OutcomeKind {
     Ok,
     /// A check failed; times of a wrong variant are not reported.
     WrongResult,
-    /// It ran out of memory, or passed the limit that it was given.
+    /// The benchmark ran out of memory, or exceeded its limit.
     OutOfMemory,
     /// The worker process died, reported an error, or broke the protocol.
     Crashed,
     /// A request was not answered within its deadline.
     TimedOut,
-    /// It cannot run here, or is declared not to; the reason is given.
+    /// The benchmark cannot run here, or is declared as skipped; the reason is given.
     Skipped,
     /// The run ended before its turn.
     NotRun,
 }
 
 impl OutcomeKind {
-    /// The word that users see and that JSON carries.
+    /// Returns the word that users see and that JSON carries.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",

@@ -1,4 +1,4 @@
-//! One placement: what `prepare` makes, and what checks and samples are taken of.
+//! One placement: the result of `prepare`, from which checks and samples are taken.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use crate::meter::HeapMeter;
 use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
 use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload, profile, trace};
 
-/// A variant that was set up, and what it left. A worker answers out of it; tests can drive it directly.
+/// A prepared variant and its last output. A worker answers from it; tests can drive it directly.
 pub struct Placement {
     measured: Box<dyn Measured>,
     setup: Setup,
-    /// Round and last iteration of the sample whose output is still there.
+    /// Round and last iteration of the sample whose output is still available.
     sampled: Option<(u64, u64)>,
 }
 
@@ -24,30 +24,30 @@ impl fmt::Debug for Placement {
 }
 
 impl Placement {
-    /// Sets up a variant.
+    /// Prepares a variant.
     ///
     /// # Errors
-    /// What its constructor says.
+    /// Returns the error of its constructor.
     pub fn prepare(workload: &Workload, case: &Name, variant: &Name, setup: Setup) -> Result<Self, Failure> {
         let measured = workload.construct(case, variant, &setup)?;
         Ok(Self { measured, setup, sampled: None })
     }
 
     fn load(&mut self, round: u64) -> Result<(), Failure> {
-        // Whatever happens next, the output of an earlier sample is gone.
+        // Whatever happens next, the output of an earlier sample is lost.
         self.sampled = None;
         self.measured.load(round)
     }
 
-    /// What its constructor told the user.
+    /// Returns the notes of its constructor for the user.
     pub fn notes(&self) -> Vec<String> {
         self.setup.notes.borrow().clone()
     }
 
-    /// Checks an iteration of its own where `fresh`, and otherwise what the last sample left.
+    /// Checks a separate iteration if `fresh`, otherwise the output of the last sample.
     ///
     /// # Errors
-    /// What the variant says, and a bad request where that sample's output is not there.
+    /// Returns the error of the variant, or a bad request if the output of that sample is not available.
     pub fn check(&mut self, round: u64, index: u64, fresh: bool) -> Result<CheckReply, WireError> {
         let mut readings = BTreeMap::new();
         if fresh {
@@ -58,19 +58,19 @@ impl Placement {
             ran?;
         } else if self.sampled != Some((round, index)) {
             return Err(WireError::bad_request(format!(
-                "iteration {index} of round {round} is not what the last sample left"
+                "the last sample did not end with iteration {index} of round {round}"
             )));
         }
         Ok(CheckReply { check: self.measured.check(index)?, readings })
     }
 
-    /// Takes a sample. The request's handle is of no concern here.
+    /// Takes a sample. The handle of the request is ignored.
     ///
     /// # Errors
-    /// What the variant says, and a bad or unsupported request.
+    /// Returns the error of the variant, or a bad or unsupported request.
     pub fn sample(&mut self, request: &SampleRequest) -> Result<SampleReply, WireError> {
         if request.iterations == 0 {
-            return Err(WireError::bad_request("a sample has at least one iteration"));
+            return Err(WireError::bad_request("a sample needs at least one iteration"));
         }
         if let (Mode::Profiled, Some(reason)) = (request.mode, profile::absence()) {
             return Err(WireError { code: ErrorCode::Unsupported, message: reason.into() });
@@ -137,7 +137,7 @@ impl Placement {
         let measured = &mut self.measured;
         let mut settle = |done: u64| {
             if let Some((_, scale)) = settle_after.filter(|(after, _)| *after == done) {
-                // Without a fence, what a device has in flight is on the heap as well, and gone at the end.
+                // Without a fence, the heap also contains data that a device has in flight, which is gone at the end.
                 if is_led_in || meters.is_empty() {
                     heap.settle(scale);
                 }
@@ -165,9 +165,9 @@ impl Placement {
     }
 }
 
-/// After how many iterations of a metered sample growth begins to count, and by what it is then multiplied to stand for
-/// all of them. The first iteration on new inputs makes what all others find: what it keeps is no growth. Where a lead-in
-/// came before, that was it.
+/// Returns after how many iterations of a metered sample growth begins to count, and the factor that scales it to all
+/// iterations. The first iteration on new inputs prepares data for all others: what it keeps does not count as growth.
+/// A lead-in includes that iteration.
 fn settling(iterations: u64, is_led_in: bool) -> Option<(u64, f64)> {
     match (is_led_in, iterations) {
         (true, _) => Some((0, 1.0)),

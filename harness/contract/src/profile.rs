@@ -1,4 +1,4 @@
-//! Profiled samples: which stacks a stretch of iterations was met in, without those of the worker itself.
+//! Profiled samples: the stacks of a stretch of iterations, without those of the worker itself.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -9,25 +9,25 @@ use perfharness_platform::{clock, profile, self_usage};
 use crate::protocol::{Profile, ProfileClock, SampleReply, Stack};
 use crate::{Failure, Measured, Number};
 
-/// How often a second of CPU time is looked at. No divisor of what programs do at regular times, and about as often as
-/// systems can at most.
+/// Samples per second of CPU time: about the most that systems can take, and not a divisor of the usual frequencies of
+/// programs.
 const PER_SECOND: u32 = 997;
 
 /// Below this function only the variant runs. Some debug information has names without their path.
 const INNER: &str = "perfharness_profiled_iterations";
-/// Below this one the profiler is on.
+/// Below this function the profiler is on.
 const OUTER: &str = "perfharness_profiled_sample";
-/// What the standard library puts between its own frames and those of a program or a thread.
+/// Marker of the standard library between its own frames and those of a program or a thread.
 const STD_MARK: &str = "__rust_begin_short_backtrace";
 
-/// In the place of a root that is not known.
+/// Replaces a root that is not known.
 const INCOMPLETE: &str = "[incomplete stacks]";
-/// In the place of the variant's own function, on threads that it does not run on.
+/// Replaces the variant's own function on threads that it does not run on.
 const OTHER_THREADS: &str = "[other threads]";
-/// In the place of a stack of which no frame has a name.
+/// Replaces a stack in which no frame has a name.
 const NO_NAMES: &str = "[no symbols]";
 
-/// Why this worker takes no profiled samples, where it does not.
+/// Returns the reason why this worker takes no profiled samples, if it does not.
 pub(crate) fn absence() -> Option<&'static str> {
     profile::absence()
 }
@@ -40,7 +40,7 @@ pub(crate) fn profiled_sample(
     perfharness_profiled_sample(measured, indices)
 }
 
-// Stacks are cut at the names of these two: neither may be inlined.
+// Stacks are cut at the names of these two functions, so neither may be inlined.
 
 #[inline(never)]
 fn perfharness_profiled_sample(
@@ -70,7 +70,7 @@ fn perfharness_profiled_sample(
 
 #[inline(never)]
 fn perfharness_profiled_iterations(measured: &mut dyn Measured, indices: Range<u64>) -> Result<(), Failure> {
-    // A plain loop: closures that are inlined here would be frames below this one.
+    // A plain loop, because inlined closures would be frames below this one.
     let mut ran = Ok(());
     for index in indices {
         ran = measured.run(index);
@@ -81,11 +81,11 @@ fn perfharness_profiled_iterations(measured: &mut dyn Measured, indices: Range<u
     if ran.is_ok() {
         ran = measured.fence();
     }
-    // Something is left to do here, so that no call above can take the place of this frame.
+    // Work after the call, so that no call above can replace this frame.
     black_box(ran)
 }
 
-/// What is kept of the stacks that a profiler met within so much CPU time.
+/// Returns the profile of the stacks that a profiler recorded within `cpu_ns` of CPU time.
 fn profile_of(met: Vec<profile::Stack>, cpu_ns: Option<u64>) -> Profile {
     let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     for stack in met {
@@ -95,22 +95,23 @@ fn profile_of(met: Vec<profile::Stack>, cpu_ns: Option<u64>) -> Profile {
         }
     }
     let total: u64 = counts.values().sum();
-    // Systems round the interval up to that of their own clock (4 ms on many Linux machines), and a sample is lost
-    // where two threads are met at once. So a sample stands for its share of the time, and not for what was asked for.
+    // Systems round the interval up to that of their own clock (4 ms on many Linux machines), and lose a sample if two
+    // threads are interrupted at once. A sample therefore stands for its share of the time, not for the requested
+    // interval.
     let asked = 1e9 / f64::from(PER_SECOND);
     let period = cpu_ns.filter(|_| total > 0).map_or(asked, |cpu| cpu as f64 / total as f64);
     let stacks = counts.into_iter().map(|(frames, count)| Stack { frames, count }).collect();
     Profile { period: Number(period), unit: "ns".into(), clock: ProfileClock::Cpu, stacks }
 }
 
-/// The frames from the variant's own function on; none where only the worker was at work.
+/// Returns the frames from the variant's own function on; `None` if only the worker was running.
 fn without_worker(stack: profile::Stack) -> Option<Vec<String>> {
     let profile::Stack { mut frames, own_thread, .. } = stack;
     let below = |mark: &str| frames.iter().rposition(|frame| frame.contains(mark)).map(|at| at + 1);
     let mut rest;
     if let Some(at) = below(INNER) {
         rest = frames.split_off(at);
-        // A variant whose constructor returns a box is called by way of that box.
+        // A variant whose constructor returns a box is called through that box.
         let boxes = rest.iter().take_while(|frame| is_box(frame)).count();
         rest.drain(..boxes);
         if rest.is_empty() {

@@ -11,13 +11,13 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 
 /// The version of framing and messages that this crate speaks.
 ///
-/// Changes: 1, the first. Keys that were added since, which older peers leave out or ignore: `settings` of `hello`,
-/// `absent_modes` of its answer, `notes` of `prepare`'s, `profile` of that to a `profiled` sample, `modes` of `hello`,
-/// the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` of the answer to `sample`. An answer may
-/// be less long than a line could be before.
+/// Changes: 1 is the first. Keys that were added since, which older peers omit or ignore: `settings` of `hello`,
+/// `absent_modes` of its answer, `notes` of the answer to `prepare`, `profile` of the answer to a `profiled` sample,
+/// `modes` of `hello`, the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` of the answer to
+/// `sample`. The limit on the length of an answer is lower than the earlier limit on a line.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// How every frame begins. A worker's line may hold text before it (somebody else's unfinished print).
+/// Start of every frame. A worker's line may have other text before it, such as an unfinished print of a library.
 pub const FRAME_START: &str = "{\"perfharness\":";
 
 /// A request on the wire.
@@ -25,12 +25,12 @@ pub const FRAME_START: &str = "{\"perfharness\":";
 pub struct RequestFrame {
     /// Version of the framing.
     pub perfharness: u32,
-    /// Id that the answer repeats; grows by one from request to request.
+    /// Id that the answer repeats; it increases by one from request to request.
     pub id: u64,
-    /// When the harness gives up on an answer and ends the worker, in ms from sending.
+    /// Time after which the harness gives up on an answer and ends the worker, in ms from sending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
-    /// What is asked.
+    /// The request.
     #[serde(flatten)]
     pub request: Request,
 }
@@ -45,17 +45,17 @@ pub struct ResponseFrame {
     /// The answer to the request; its shape depends on the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<serde_json::Value>,
-    /// Why there is none.
+    /// The reason why the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<WireError>,
 }
 
-/// Why a request was not done.
+/// Error of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireError {
-    /// What kind of failure.
+    /// Kind of failure.
     pub code: ErrorCode,
-    /// What happened, in words.
+    /// Description of the failure.
     #[serde(default)]
     pub message: String,
 }
@@ -64,9 +64,9 @@ pub struct WireError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorCode {
-    /// None of the offered protocol versions is spoken.
+    /// The worker speaks none of the offered protocol versions.
     UnsupportedProtocol,
-    /// The request's `op` or mode is not known or not supported.
+    /// The `op` or the mode of the request is unknown or not supported.
     Unsupported,
     /// The request does not parse or names something unknown.
     BadRequest,
@@ -74,20 +74,20 @@ pub enum ErrorCode {
     Unavailable,
     /// Memory ran out; becomes `out-of-memory`.
     OutOfMemory,
-    /// Anything else that went wrong in the measured program; becomes `crashed`.
+    /// Any other failure in the measured program; becomes `crashed`.
     #[serde(other)]
     Failed,
 }
 
-/// What the harness asks of a worker.
+/// A request of the harness to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "kebab-case")]
 pub enum Request {
-    /// The first request: who speaks, and under which conditions.
+    /// The first request, with the versions and conditions of the harness; answered by [`HelloReply`].
     Hello(Hello),
-    /// Asks for all workloads; answered by [`Description`].
+    /// Requests all workloads; answered by [`Description`].
     Describe,
-    /// Makes one placement of a benchmark: fresh buffers, set up and ready; answered by [`Prepared`].
+    /// Creates one placement of a benchmark with fresh buffers; answered by [`Prepared`].
     Prepare {
         /// The benchmark.
         benchmark: BenchmarkId,
@@ -98,12 +98,12 @@ pub enum Request {
     Check {
         /// The placement.
         handle: u64,
-        /// The round whose input is meant.
+        /// The round of the input.
         round: u64,
         /// The iteration within the round.
         index: u64,
-        /// True: load the round, run iteration `index` once and check that. False: check what the last sample
-        /// left; `round` and `index` then name its last iteration.
+        /// True: load the round, run iteration `index` once and check it. False: check the output of the last sample;
+        /// `round` and `index` then name its last iteration.
         fresh: bool,
     },
     /// Runs iterations; answered by [`SampleReply`].
@@ -118,7 +118,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// The request's name on the wire.
+    /// Returns the name of the request on the wire.
     pub fn op(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
@@ -141,17 +141,17 @@ pub struct Hello {
     pub harness: String,
     /// Seed of every input.
     pub seed: u64,
-    /// The GPU to use: `auto`, `none`, or a part of an adapter's name.
+    /// GPU to use: `auto`, `none`, or a part of an adapter's name.
     pub device: String,
-    /// A folder for files, fresh and empty, removed by the harness when the launch ends.
+    /// A fresh, empty folder for files, which the harness removes when the launch ends.
     pub scratch_dir: String,
-    /// What the worker may use; the harness ends it where it uses more.
+    /// Memory limit of the worker; the harness ends a worker that uses more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
-    /// What the user set for the workloads, e.g. a folder of images; by names that the workloads choose.
+    /// Settings of the user for the workloads, e.g. a folder of images, by the names that the workloads declare.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// Modes that the harness knows. A worker announces no other: harnesses from before this key refuse unknown ones.
+    /// Modes that the harness knows. A worker announces no others, because harnesses from before this key refuse them.
     #[serde(default = "first_modes", deserialize_with = "known_modes")]
     pub modes: Vec<Mode>,
 }
@@ -160,7 +160,7 @@ fn first_modes() -> Vec<Mode> {
     vec![Mode::Timed, Mode::Metered, Mode::Profiled]
 }
 
-/// Those that are known here: the other side may be newer.
+/// Deserialises the known modes and ignores the others, because the other side may be newer.
 fn known_modes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Mode>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     Ok(names.iter().filter_map(|name| Mode::from_name(name)).collect())
@@ -169,15 +169,15 @@ fn known_modes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 /// The handshake, worker to harness.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HelloReply {
-    /// The version spoken from here on, one of those offered.
+    /// Protocol version from now on, one of those offered.
     pub protocol: u32,
     /// Name and version of the worker program.
     #[serde(default)]
     pub worker: String,
-    /// Modes that samples can be taken in.
+    /// Modes in which the worker can take samples.
     #[serde(default = "timed_only", deserialize_with = "known_modes")]
     pub modes: Vec<Mode>,
-    /// Reading of the worker's monotonic clock in ns while it answers; places its samples on the harness's clock.
+    /// Reading of the worker's monotonic clock in ns during the answer; it places its samples on the harness's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ns: Option<u64>,
     /// Smallest step of that clock in ns.
@@ -189,7 +189,7 @@ pub struct HelloReply {
     /// Facts about the program: compiler, flags, library versions, threads.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
-    /// Why a mode is not among `modes`: name of the mode, and the reason.
+    /// Reasons why a mode is not among `modes`, by the name of the mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent_modes: BTreeMap<String, String>,
 }
@@ -198,18 +198,18 @@ fn timed_only() -> Vec<Mode> {
     vec![Mode::Timed]
 }
 
-/// How a sample is taken; modes are never mixed.
+/// Mode of a sample; modes are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Clock only.
+    /// Only the clock is on.
     Timed,
-    /// Every meter on; the time is not used.
+    /// Every meter is on; the time is not used.
     Metered,
-    /// Under a profiler; the time is not used.
+    /// A profiler is on; the time is not used.
     Profiled,
-    /// Noting when things happen; the time is not used.
+    /// Events are recorded with their times; the time is not used.
     Traced,
 }
 
@@ -217,12 +217,12 @@ impl Mode {
     /// All modes.
     pub const ALL: [Self; 4] = [Self::Timed, Self::Metered, Self::Profiled, Self::Traced];
 
-    /// The mode of this name.
+    /// Returns the mode of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 
-    /// The mode's name on the wire.
+    /// Returns the name of the mode on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Timed => "timed",
@@ -236,17 +236,17 @@ impl Mode {
 /// Answer to `describe`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
-    /// Everything that this worker can run.
+    /// All workloads of this worker.
     pub workloads: Vec<WorkloadDef>,
 }
 
 /// Answer to `prepare`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// Names the placement from here on.
+    /// Handle of the placement.
     pub handle: u64,
-    /// What the user should know of it, e.g. which files could not be used; a line each, shown
-    /// before anything of it is timed, and below the results.
+    /// Notes for the user, e.g. which files could not be used, one line each. They are shown before the placement is
+    /// timed, and below the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -256,27 +256,27 @@ pub struct Prepared {
 pub struct SampleRequest {
     /// The placement.
     pub handle: u64,
-    /// Clock only, or meters on.
+    /// The mode of the sample.
     pub mode: Mode,
-    /// The round: the input is a function of it.
+    /// The round, which determines the input.
     pub round: u64,
-    /// Index of the first iteration, lead-in included; iteration i of the sample uses input
-    /// (`round`, `offset + lead_in + i`).
+    /// Index of the first iteration, lead-in included; iteration i of the sample uses input (`round`,
+    /// `offset + lead_in + i`).
     pub offset: u64,
-    /// Iterations before the clock starts.
+    /// Number of iterations before the clock starts.
     pub lead_in: u64,
-    /// Iterations under the clock.
+    /// Number of iterations under the clock.
     pub iterations: u64,
 }
 
 impl SampleRequest {
-    /// Index of the last iteration: the one whose output is left.
+    /// Returns the index of the last iteration, whose output is kept.
     pub fn last_index(&self) -> u64 {
         (self.offset + self.lead_in + self.iterations).saturating_sub(1)
     }
 }
 
-/// What a sample saw. Sums are over all its iterations.
+/// Measurements of a sample. Sums are over all its iterations.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct SampleReply {
     /// Start on the worker's monotonic clock, in ns.
@@ -290,29 +290,29 @@ pub struct SampleReply {
     /// CPU time of the process over the stretch of `wall_ns`, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
-    /// How often the scheduler took the CPU away over the same stretch.
+    /// Number of times that the scheduler took the CPU away over the same stretch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub involuntary_switches: Option<u64>,
-    /// Metric id to reading; in `timed` mode usually empty.
+    /// Readings by metric id; usually empty in `timed` mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readings: BTreeMap<String, Reading>,
-    /// What the profiler saw; in `profiled` mode only.
+    /// The profile, in `profiled` mode only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// When things happened; in `traced` mode only.
+    /// The trace, in `traced` mode only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
 }
 
-/// Where a profiler found a stretch of iterations: call stacks, and how often each was met.
+/// Call stacks of a stretch of iterations, and how often the profiler recorded each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// What a stack that was met once stands for, in `unit`: on average, where the profiler keeps no exact period.
+    /// Amount that one recorded stack stands for, in `unit`; an average if the profiler keeps no exact period.
     pub period: Number,
     /// Unit of `period`: `ns` for time, or any other text.
     #[serde(default = "nanoseconds")]
     pub unit: String,
-    /// Which time was sampled.
+    /// Clock that was sampled.
     #[serde(default)]
     pub clock: ProfileClock,
     /// The stacks.
@@ -323,49 +323,48 @@ fn nanoseconds() -> String {
     "ns".into()
 }
 
-/// Which time a profiler samples.
+/// Clock that a profiler samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileClock {
-    /// Time on the CPU, of all threads. Waiting is not in the profile.
+    /// CPU time of all threads. Waiting is not in the profile.
     #[default]
     Cpu,
-    /// Time that passes, waiting included.
+    /// Elapsed time, waiting included.
     Wall,
 }
 
-/// A call stack, and how often a profiler met it.
+/// A call stack, and how often a profiler recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
-    /// Names of the functions, the outermost first. The first is the variant's own: what calls it is left out.
+    /// Names of the functions, outermost first. The first is the variant's own; its callers are left out.
     pub frames: Vec<String>,
-    /// How often it was met.
+    /// Number of times that the stack was recorded.
     pub count: u64,
 }
 
-/// When things happened over a stretch of iterations. Moments are in ns of the worker's monotonic clock, as
-/// [`SampleReply::start_ns`] is.
+/// Events of a stretch of iterations. Times are in ns of the worker's monotonic clock, like [`SampleReply::start_ns`].
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Trace {
-    /// What took time.
+    /// Spans of time.
     #[serde(default)]
     pub spans: Vec<TraceSpan>,
-    /// How exactly the spans of a track are placed; by its name. A track that is not here is placed exactly.
+    /// Clocks of the tracks by name. A track that is not listed has exact times.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tracks: BTreeMap<String, TrackClock>,
-    /// What grew and shrank.
+    /// Quantities that grow and shrink.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<TraceCounter>,
-    /// What made the peak of device memory, the largest first.
+    /// Holders of the peak of device memory, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holders: Vec<Holder>,
-    /// Spans and changes that are not here because there were too many.
+    /// Number of spans and changes that were dropped because there were too many.
     #[serde(default)]
     pub dropped: u64,
-    /// What is to be known beside, such as the name of the `adapter`.
+    /// Additional facts, such as the name of the `adapter`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// What this worker cannot tell: the name of a track or of a counter, and the reason.
+    /// Tracks and counters that this worker cannot report, by name, with the reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
 }
@@ -373,26 +372,26 @@ pub struct Trace {
 /// A stretch of time with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceSpan {
-    /// Where it is drawn: `host` for what the variant's own thread does, `gpu` for a device, or any other name.
+    /// Track of the span: `host` for the variant's own thread, `gpu` for a device, or any other name.
     pub track: String,
-    /// What it is called.
+    /// Name of the span.
     pub name: String,
-    /// What it stands for.
+    /// Kind of the span.
     #[serde(default)]
     pub kind: TraceKind,
-    /// Its start.
+    /// Start in ns.
     pub start_ns: u64,
-    /// How long it took.
+    /// Duration in ns.
     pub duration_ns: u64,
 }
 
-/// What a span of a trace stands for.
+/// Kind of a span of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceKind {
-    /// One iteration, or several that have no spans of their own.
+    /// One iteration, or several without spans of their own.
     Iteration,
-    /// Waiting for everything that the iterations started.
+    /// A wait for everything that the iterations started.
     Fence,
     /// The host waits for a device.
     Wait,
@@ -409,7 +408,7 @@ pub enum TraceKind {
 }
 
 impl TraceKind {
-    /// Its name on the wire.
+    /// Returns the name of the kind on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Iteration => "iteration",
@@ -428,13 +427,13 @@ impl TraceKind {
     }
 }
 
-/// How exactly the spans of a track are placed on the worker's clock.
+/// Accuracy with which the spans of a track are placed on the worker's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrackClock {
-    /// By how much they may be off all together, in ns, where that is not nothing.
+    /// Common offset that the spans may have, in ns, if it is not 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty_ns: Option<u64>,
-    /// They are not placed at all: their moments are those of another clock, of unknown origin.
+    /// Whether the times are those of another clock of unknown origin, so that the spans are not placed.
     #[serde(default)]
     pub own_clock: bool,
 }
@@ -442,18 +441,18 @@ pub struct TrackClock {
 /// A quantity that grows and shrinks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounter {
-    /// What it is called: `heap-live`, `device-live`, or any other name.
+    /// Name: `heap-live`, `device-live`, or any other name.
     pub name: String,
     /// Unit of the values.
     #[serde(default = "bytes")]
     pub unit: String,
-    /// Values are changes since the start of the stretch, because what there was before is not known.
+    /// Whether the values are changes since the start of the stretch, because the earlier value is not known.
     #[serde(default)]
     pub relative: bool,
-    /// How many changes a point stands for at most; it is the highest of them.
+    /// Largest number of changes that a point stands for; the point has the highest value of them.
     #[serde(default = "one")]
     pub changes_per_point: u64,
-    /// Moments in ns, and the value from each of them on.
+    /// Times in ns, and the value from each of them on.
     pub points: Vec<(u64, i64)>,
 }
 
@@ -465,21 +464,21 @@ fn one() -> u64 {
     1
 }
 
-/// Memory of one name that was held when a peak was reached.
+/// Memory of one label that was held when a peak was reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// What its owner calls it.
+    /// Label that its owner gave it.
     pub label: String,
-    /// In how many pieces.
+    /// Number of pieces.
     pub count: u64,
-    /// Its bytes, all together.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
 /// Answer to `check`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct CheckReply {
-    /// What was found.
+    /// The result of the check.
     #[serde(flatten)]
     pub check: Check,
     /// Work counters of the one iteration of a fresh check.
@@ -492,17 +491,17 @@ pub struct CheckReply {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Reading {
-    /// What was measured, in the metric's unit.
+    /// The measured value, in the metric's unit.
     Value(Number),
-    /// It cannot be measured here.
+    /// The quantity cannot be measured here.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
 }
 
 impl Reading {
-    /// The value, where there is one.
+    /// Returns the value, if there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Value(number) => Some(number.0),
@@ -510,7 +509,7 @@ impl Reading {
         }
     }
 
-    /// Why there is no number.
+    /// Returns the reason for an absent value.
     pub fn absence(&self) -> Option<&str> {
         match self {
             Self::Value(_) => None,

@@ -18,8 +18,8 @@ use crate::{BenchmarkId, Failure, Placement, Workload, profile};
 
 /// Answers requests on stdin until `finish` or the end of input: the `main` of a worker.
 ///
-/// The real stdout is moved away first, so that whatever a workload prints ends up on stderr and cannot break
-/// the frames. A panic of a workload is answered as a failure.
+/// The real stdout is replaced first, so that anything that a workload prints ends up on stderr and cannot break the
+/// frames. A panic of a workload is answered as a failure.
 pub fn serve(workloads: Vec<Workload>) -> ExitCode {
     let served = take_stdout().and_then(|out| serve_on(workloads, io::stdin().lock(), out));
     match served {
@@ -27,7 +27,7 @@ pub fn serve(workloads: Vec<Workload>) -> ExitCode {
         Err(error) => {
             #[expect(
                 clippy::print_stderr,
-                reason = "the pipe to the harness is gone; stderr is all that is left"
+                reason = "the pipe to the harness is closed, so only stderr is left"
             )]
             {
                 eprintln!("worker: {error}");
@@ -40,7 +40,7 @@ pub fn serve(workloads: Vec<Workload>) -> ExitCode {
 /// Answers requests from any input on any output.
 ///
 /// # Errors
-/// When reading or writing fails; everything else becomes an answer.
+/// Returns an error if reading or writing fails; every other error becomes an answer.
 pub fn serve_on(workloads: Vec<Workload>, input: impl BufRead, output: impl Write) -> io::Result<()> {
     let mut worker = Worker { workloads, hello: None, placements: BTreeMap::new(), next_handle: 1 };
     let mut output = BufWriter::new(output);
@@ -72,7 +72,7 @@ pub fn serve_on(workloads: Vec<Workload>, input: impl BufRead, output: impl Writ
     Ok(())
 }
 
-/// The id of a request that does not parse otherwise, so that its answer still finds its way.
+/// Returns the id of a request that does not parse otherwise, so that its answer has the right id.
 fn request_id(line: &str) -> u64 {
     let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
     value.and_then(|v| v.get("id")?.as_u64()).unwrap_or(0)
@@ -183,10 +183,10 @@ impl Worker {
 
     fn prepare(&mut self, benchmark: &BenchmarkId, placement: u32) -> Answer {
         let Some(hello) = &self.hello else {
-            return Err(WireError::bad_request("`hello` comes before `prepare`"));
+            return Err(WireError::bad_request("`hello` must come before `prepare`"));
         };
         let Some(workload) = self.workloads.iter().find(|w| w.definition().id == benchmark.workload) else {
-            return Err(WireError::bad_request(format!("there is no workload `{}`", benchmark.workload)));
+            return Err(WireError::bad_request(format!("unknown workload `{}`", benchmark.workload)));
         };
         let handle = self.next_handle;
         let scratch = PathBuf::from(&hello.scratch_dir).join(format!("placement-{placement:03}"));
@@ -208,10 +208,10 @@ impl Worker {
 }
 
 fn unknown_handle(handle: u64) -> WireError {
-    WireError::bad_request(format!("there is no placement with handle {handle}"))
+    WireError::bad_request(format!("unknown placement handle {handle}"))
 }
 
-/// Compiler and settings of this program, from the build script.
+/// Returns the compiler and its settings for this program, from the build script.
 fn build_facts() -> BTreeMap<String, String> {
     [
         ("rustc", env!("PERFHARNESS_RUSTC")),

@@ -1,4 +1,4 @@
-//! For tests of workloads: what an iteration counts, without a process.
+//! Test support for workloads: counts of an iteration, without a process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::protocol::{Mode, Reading, SampleReply, SampleRequest};
 use crate::{MetricDef, MetricKind, Placement, Workload, standard};
 
-/// A placement, and the folder for its files, which goes with it.
+/// A placement and the folder for its files, which is removed with it.
 #[derive(Debug)]
 pub struct Placed {
     placement: Placement,
@@ -20,10 +20,10 @@ impl Drop for Placed {
     }
 }
 
-/// A placement of a benchmark, on the best device, with seed 1.
+/// Prepares a placement of a benchmark on the best device, with seed 1.
 ///
 /// # Panics
-/// When it cannot be prepared.
+/// Panics if it cannot be prepared.
 #[track_caller]
 pub fn place(workload: &Workload, case: &str, variant: &str) -> Placed {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -43,10 +43,10 @@ pub fn place(workload: &Workload, case: &str, variant: &str) -> Placed {
     }
 }
 
-/// A sample of so many iterations after four that warm up, whose result is checked.
+/// Takes a sample of `iterations` iterations after four for warm-up, and checks the result.
 ///
 /// # Panics
-/// When it fails or its result is wrong.
+/// Panics if the sample fails or its result is wrong.
 #[track_caller]
 pub fn sample(placed: &mut Placed, mode: Mode, iterations: u64) -> SampleReply {
     let placement = &mut placed.placement;
@@ -59,11 +59,11 @@ pub fn sample(placed: &mut Placed, mode: Mode, iterations: u64) -> SampleReply {
     reply
 }
 
-/// What an iteration counts: the exact metrics that are not 0, those of the heap excepted, because they depend on
-/// the libraries that a variant uses.
+/// Returns the counts of an iteration: the exact metrics that are not 0, without those of the heap, because they depend
+/// on the libraries that a variant uses.
 ///
 /// # Panics
-/// When a sample fails, its result is wrong, or a count has no value.
+/// Panics if a sample fails, its result is wrong, or a count has no value.
 #[track_caller]
 pub fn exact_counts(workload: &Workload, case: &str, variant: &str) -> BTreeMap<String, f64> {
     const ITERATIONS: u64 = 5;

@@ -1,4 +1,4 @@
-//! Traced samples: when a stretch of iterations did what.
+//! Traced samples: the events of a stretch of iterations over time.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use crate::meter::HeapMeter;
 use crate::protocol::{SampleReply, Trace, TraceKind, TraceSpan};
 use crate::{Failure, Measured, Meter};
 
-/// The track of what the variant's own thread does.
+/// Track of the variant's own thread.
 const HOST: &str = "host";
-/// Iterations that have spans of their own.
+/// Largest number of iterations with spans of their own.
 const MOST_ITERATIONS: usize = 10_000;
 
-/// Takes a sample in which the meters note when things happen.
+/// Takes a sample in which the meters record events with their times.
 pub(crate) fn traced_sample(
     measured: &mut dyn Measured,
     meters: &mut [Box<dyn Meter>],
@@ -21,7 +21,7 @@ pub(crate) fn traced_sample(
 ) -> Result<SampleReply, Failure> {
     let mut heap = HeapMeter::default();
     let mut steps = Steps::new(indices.end.saturating_sub(indices.start));
-    // As in a metered sample, the heap comes last and goes first, so that the others' own memory is not in it.
+    // As in a metered sample, the heap meter starts last and stops first, so that it excludes the memory of the others.
     for meter in meters.iter_mut() {
         meter.start_trace();
     }
@@ -44,13 +44,13 @@ pub(crate) fn traced_sample(
     }
     ran?;
     trace.spans.extend(steps.spans());
-    // A span comes before those that it holds.
+    // A span comes before the spans that it contains.
     trace.spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.duration_ns)));
     let (start_ns, wall_ns) = steps.extent();
     Ok(SampleReply { start_ns: Some(start_ns), wall_ns, trace: Some(trace), ..SampleReply::default() })
 }
 
-/// The moments at which one step ended and the next began, so that the steps add up to the whole to the nanosecond.
+/// Times at which one step ended and the next began, so that the steps add up to the whole to the nanosecond.
 struct Steps {
     iterations: u64,
     moments: Vec<u64>,
@@ -59,7 +59,7 @@ struct Steps {
 impl Steps {
     fn new(iterations: u64) -> Self {
         let most = (iterations as usize).min(MOST_ITERATIONS);
-        // All that it will take, since the heap is watched later on.
+        // All the room that it needs, because the heap is traced later.
         Self { iterations, moments: Vec::with_capacity(most + 2) }
     }
 
@@ -69,7 +69,7 @@ impl Steps {
 
     fn iterated(&mut self) {
         if self.moments.len() > MOST_ITERATIONS {
-            // There is no room for more: the last span takes this iteration in.
+            // There is no room for more: the last span includes this iteration.
             self.moments.pop();
         }
         self.moments.push(clock::monotonic_ns());
@@ -79,7 +79,7 @@ impl Steps {
         self.moments.push(clock::monotonic_ns());
     }
 
-    /// Start and duration of the whole.
+    /// Returns the start and the duration of the whole.
     fn extent(&self) -> (u64, u64) {
         let start = self.moments.first().copied().unwrap_or(0);
         let end = self.moments.last().copied().unwrap_or(start);
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails in an iteration, where it is told to.
+    /// Fails in an iteration, if told to.
     struct Counting {
         fails_at: Option<u64>,
         fenced: bool,
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Tells how often it was started and stopped.
+    /// Reports how often it was started and stopped.
     struct Telling;
 
     impl Meter for Telling {
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(pair[0].start_ns + pair[0].duration_ns, pair[1].start_ns);
         }
         assert_eq!(trace.facts["meter"], "stopped");
-        // The tests of this crate do without the allocator.
+        // The tests of this crate do not use the counting allocator.
         assert!(trace.absent["heap-live"].contains("counting_allocator!"), "{trace:?}");
     }
 

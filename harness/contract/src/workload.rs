@@ -1,4 +1,4 @@
-//! How a hot path is built: the author's side of the contract.
+//! Construction of a hot path: the author's side of the contract.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,16 +14,16 @@ use crate::{
     WorkloadDef,
 };
 
-/// Why a variant could not be prepared, run or checked.
+/// Reason why a variant could not be prepared, run or checked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// This machine lacks something; the benchmark is skipped with this reason.
+    /// The machine lacks something; the benchmark is skipped with this reason.
     #[error("{0}")]
     Unavailable(String),
     /// Memory ran out.
     #[error("{0}")]
     OutOfMemory(String),
-    /// Anything else; the benchmark counts as crashed.
+    /// Any other failure; the benchmark counts as crashed.
     #[error("{0}")]
     Failed(String),
 }
@@ -37,40 +37,40 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// One placement of one variant, set up and ready. What its constructor does is never timed.
+/// One prepared placement of one variant. Its constructor is never timed.
 pub trait Measured {
     /// Makes the inputs of `round` current. Never timed.
     ///
-    /// The inputs must be a function of the seed, the round and the iteration's index, must differ from round to
-    /// round and from index to index, and must be equal for all variants ([`crate::input_rng`] helps). Otherwise
-    /// a variant that remembers results could not be told from a fast one.
+    /// The inputs must be a function of the seed, the round and the iteration's index, must differ from round to round
+    /// and from index to index, and must be equal for all variants ([`crate::input_rng`] helps). Otherwise a variant
+    /// that remembers results could not be distinguished from a fast one.
     ///
     /// # Errors
-    /// When the inputs cannot be made.
+    /// Returns an error if the inputs cannot be made.
     fn load(&mut self, round: u64) -> Result<(), Failure>;
 
-    /// One iteration on input `index` of the current round: this is what is timed.
+    /// Runs one iteration on input `index` of the current round. This is what is timed.
     ///
     /// # Errors
-    /// When the work cannot be done; the sample is then void.
+    /// Returns an error if the work cannot be done; the sample is then void.
     fn run(&mut self, index: u64) -> Result<(), Failure>;
 
-    /// Waits until everything that `run` started is done. Called at the end of a sample, inside its time.
+    /// Waits until everything that `run` started is done. Called at the end of a sample, within its time.
     ///
     /// # Errors
-    /// When something that `run` started failed.
+    /// Returns an error if something that `run` started failed.
     fn fence(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Holds what the last iteration, `run(index)`, left against a float64 reference. Never timed.
+    /// Compares the output of the last iteration, `run(index)`, with a float64 reference. Never timed.
     ///
     /// # Errors
-    /// When the output cannot be read; a wrong output is not an error but a [`Check`] that did not pass.
+    /// Returns an error if the output cannot be read; a wrong output is not an error but a [`Check`] that did not pass.
     fn check(&mut self, index: u64) -> Result<Check, Failure>;
 }
 
-/// So that variants of different types can share a constructor.
+/// Lets variants of different types share a constructor.
 impl<M: Measured + ?Sized> Measured for Box<M> {
     fn load(&mut self, round: u64) -> Result<(), Failure> {
         (**self).load(round)
@@ -89,7 +89,7 @@ impl<M: Measured + ?Sized> Measured for Box<M> {
     }
 }
 
-/// What a variant's constructor is given.
+/// Input of a variant's constructor.
 pub struct Setup {
     seed: u64,
     device: String,
@@ -111,7 +111,7 @@ impl fmt::Debug for Setup {
 }
 
 impl Setup {
-    /// A setup outside a worker, as benches and tests need it.
+    /// Creates a setup outside a worker, for benches and tests.
     pub fn new(seed: u64, device: impl Into<String>, scratch: impl Into<PathBuf>) -> Self {
         Self {
             seed,
@@ -130,38 +130,38 @@ impl Setup {
         self.seed
     }
 
-    /// The GPU that the user asked for: `auto`, `none`, or a part of an adapter's name.
+    /// GPU that the user selected: `auto`, `none`, or a part of an adapter's name.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// A folder for this placement's files. It exists, and is removed when the launch ends.
+    /// Folder for this placement's files. It exists, and is removed when the launch ends.
     pub fn scratch(&self) -> &Path {
         &self.scratch
     }
 
-    /// Hands on what the user set for the workloads.
+    /// Adds the user's settings for the workloads.
     #[must_use]
     pub fn with_settings(mut self, settings: BTreeMap<String, String>) -> Self {
         self.settings = settings;
         self
     }
 
-    /// What the user set under a name (`--set NAME=VALUE`) that the workload declares, such as a folder of inputs.
+    /// Returns the user's value (`--set NAME=VALUE`) of a setting that the workload declares, e.g. an input folder.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
     }
 
-    /// Tells the user something about this placement, e.g. how much memory it takes or which files could not be used.
-    /// It is shown once, however many placements say it: before anything of them is timed, and below the results.
+    /// Adds a note for the user about this placement, e.g. how much memory it takes or which files could not be used.
+    /// It is shown once, however many placements add it: before any of them is timed, and below the results.
     pub fn note(&self, text: impl Into<String>) {
         self.notes.borrow_mut().push(text.into());
     }
 
-    /// A counter for one of the workload's metrics.
+    /// Returns a counter for one of the workload's metrics.
     ///
     /// # Panics
-    /// When the workload does not declare the metric: a bug to see at once.
+    /// Panics if the workload does not declare the metric, which is a bug.
     pub fn counter(&self, metric: &str) -> Counter {
         assert!(
             self.metrics.is_empty() || self.metrics.iter().any(|m| *m == metric),
@@ -189,29 +189,29 @@ pub struct Case<P> {
 }
 
 impl<P: Serialize> Case<P> {
-    /// A case that every effort measures.
+    /// Creates a case that every effort measures.
     ///
     /// # Panics
-    /// When `id` is not a valid name.
+    /// Panics if `id` is not a valid name.
     pub fn new(id: &str, params: P) -> Self {
         Self { id: Name::literal(id), params, efforts: Effort::ALL.to_vec(), items: None, floor: None }
     }
 
-    /// Measures the case in these efforts only.
+    /// Restricts the case to these efforts.
     #[must_use]
     pub fn efforts(mut self, efforts: &[Effort]) -> Self {
         self.efforts = efforts.to_vec();
         self
     }
 
-    /// Says how many things one iteration handles.
+    /// Sets how many things one iteration handles.
     #[must_use]
     pub fn items(mut self, count: u64, unit: &str) -> Self {
         self.items = Some(Items { count, unit: unit.into() });
         self
     }
 
-    /// Says what one iteration cannot do without, whatever the implementation.
+    /// Sets the minimum work of one iteration, whatever the implementation.
     #[must_use]
     pub fn floor(mut self, floor: Floor) -> Self {
         self.floor = Some(floor);
@@ -237,7 +237,7 @@ impl<P: Serialize> Case<P> {
 /// A hot path that this program can run: its definition, and constructors for every benchmark.
 pub struct Workload {
     definition: WorkloadDef,
-    #[expect(clippy::type_complexity, reason = "the one place where cases and variants lose their types")]
+    #[expect(clippy::type_complexity, reason = "the only place where cases and variants lose their types")]
     construct: Box<dyn Fn(&Name, &Name, &Setup) -> Result<Box<dyn Measured>, Failure>>,
     meters: Vec<(Name, u32)>,
 }
@@ -249,10 +249,10 @@ impl fmt::Debug for Workload {
 }
 
 impl Workload {
-    /// Starts a workload. `version` changes whenever an iteration does something else than before.
+    /// Starts a workload. `version` changes whenever the work of an iteration changes.
     ///
     /// # Panics
-    /// When `id` is not a valid name.
+    /// Panics if `id` is not a valid name.
     pub fn builder<P: Serialize + 'static>(id: &str, version: u32, summary: &str) -> WorkloadBuilder<P> {
         WorkloadBuilder {
             definition: WorkloadDef {
@@ -274,17 +274,17 @@ impl Workload {
         }
     }
 
-    /// What `describe` answers.
+    /// Returns the definition, which answers `describe`.
     pub fn definition(&self) -> &WorkloadDef {
         &self.definition
     }
 
-    /// Names and versions of the meters that its variants attach.
+    /// Returns the names and versions of the meters that its variants attach.
     pub(crate) fn meters(&self) -> impl Iterator<Item = &(Name, u32)> {
         self.meters.iter()
     }
 
-    /// Every benchmark that is not declared to be skipped.
+    /// Returns every benchmark that is not declared as skipped.
     pub fn benchmarks(&self) -> Vec<BenchmarkId> {
         let all = |case: &CaseDef| {
             let id = case.id.clone();
@@ -299,16 +299,16 @@ impl Workload {
             .collect()
     }
 
-    /// Makes a setup for this workload, whose counters are checked against its metrics.
+    /// Creates a setup for this workload, whose counters are checked against its metrics.
     pub fn setup(&self, seed: u64, device: &str, scratch: impl Into<PathBuf>) -> Setup {
         let metrics = self.definition.metrics.iter().map(|m| m.id.clone()).collect();
         Setup { metrics, ..Setup::new(seed, device, scratch) }
     }
 
-    /// Sets up one placement.
+    /// Prepares one placement.
     ///
     /// # Errors
-    /// What the variant's constructor says; an unknown case or variant is `Failed`.
+    /// Returns the error of the variant's constructor; an unknown case or variant is `Failed`.
     pub fn construct(
         &self,
         case: &Name,
@@ -334,14 +334,14 @@ impl<P> fmt::Debug for WorkloadBuilder<P> {
 }
 
 impl<P: Serialize + 'static> WorkloadBuilder<P> {
-    /// Names the document, and the section, that describes the hot path.
+    /// Adds the document and the section that describe the hot path.
     #[must_use]
     pub fn source(mut self, document: &str, section: &str) -> Self {
         self.definition.sources.push(Source { document: document.into(), section: section.into() });
         self
     }
 
-    /// Measures the workload only where its name is spelled out, never as a part of `all`.
+    /// Restricts the workload to runs that spell out its name; `all` does not select it.
     #[must_use]
     pub fn on_request(mut self) -> Self {
         self.definition.on_request = true;
@@ -362,10 +362,10 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         cases.into_iter().fold(self, Self::case)
     }
 
-    /// Adds a variant with nothing special about it.
+    /// Adds a variant without special properties.
     ///
     /// # Panics
-    /// When `id` is not a valid name.
+    /// Panics if `id` is not a valid name.
     #[must_use]
     pub fn variant<M: Measured + 'static>(
         self,
@@ -414,34 +414,34 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self.metrics(meter.metrics)
     }
 
-    /// Adds a statement to be judged.
+    /// Adds a claim to be judged.
     #[must_use]
     pub fn claim(mut self, claim: ClaimDef) -> Self {
         self.definition.claims.push(claim);
         self
     }
 
-    /// Adds several statements.
+    /// Adds several claims.
     #[must_use]
     pub fn claims(mut self, claims: impl IntoIterator<Item = ClaimDef>) -> Self {
         self.definition.claims.extend(claims);
         self
     }
 
-    /// Says that there is something to set, which [`Setup::setting`] gives.
+    /// Declares a setting, whose value [`Setup::setting`] returns.
     ///
     /// # Panics
-    /// When `name` is not a valid name.
+    /// Panics if `name` is not a valid name.
     #[must_use]
     pub fn setting(self, name: &str, summary: &str) -> Self {
         self.set_by_user(name, summary, SettingKind::Text)
     }
 
-    /// As [`setting`](Self::setting), for a file or folder. Where the user writes it into a configuration file, it is
-    /// relative to that file's folder.
+    /// Declares a [`setting`](Self::setting) for a file or folder. In a configuration file it is relative to that
+    /// file's folder.
     ///
     /// # Panics
-    /// When `name` is not a valid name.
+    /// Panics if `name` is not a valid name.
     #[must_use]
     pub fn path_setting(self, name: &str, summary: &str) -> Self {
         self.set_by_user(name, summary, SettingKind::Path)
@@ -453,20 +453,20 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         self
     }
 
-    /// Says that a combination is not to be run, and why.
+    /// Declares a combination as skipped, with a reason.
     ///
     /// # Panics
-    /// When `case` or `variant` is not a valid name.
+    /// Panics if `case` or `variant` is not a valid name.
     #[must_use]
     pub fn skip(mut self, case: &str, variant: &str, reason: impl Into<String>) -> Self {
         self.special(&Name::literal(case), &Name::literal(variant)).skip = Some(reason.into());
         self
     }
 
-    /// Says which outcome of a combination counts as success.
+    /// Sets the outcome of a combination that counts as success.
     ///
     /// # Panics
-    /// When `case` or `variant` is not a valid name.
+    /// Panics if `case` or `variant` is not a valid name.
     #[must_use]
     pub fn expect(mut self, case: &str, variant: &str, outcome: OutcomeKind) -> Self {
         self.special(&Name::literal(case), &Name::literal(variant)).expect = outcome;
@@ -476,7 +476,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// Declares the memory that one placement of a variant holds in each of the cases added so far.
     ///
     /// # Panics
-    /// When `variant` is not a valid name.
+    /// Panics if `variant` is not a valid name.
     #[must_use]
     pub fn memory(mut self, variant: &str, bytes: impl Fn(&P) -> u64) -> Self {
         let variant = Name::literal(variant);
@@ -499,7 +499,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// Finishes the workload.
     ///
     /// # Panics
-    /// When the definition contradicts itself, e.g. by a name used twice: a bug to see at once.
+    /// Panics if the definition contradicts itself, e.g. because a name is used twice, which is a bug.
     pub fn build(mut self) -> Workload {
         if CountingAllocator::installed() {
             self = self.meter(HeapMeter::definition());
@@ -508,7 +508,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         assert!(problems.is_empty(), "workload `{}`: {}", self.definition.id, problems.join("; "));
         let Self { definition, cases, constructors, meters } = self;
         let construct = move |case: &Name, variant: &Name, setup: &Setup| {
-            let unknown = |what: &str, id: &Name| Failure::Failed(format!("there is no {what} `{id}`"));
+            let unknown = |what: &str, id: &Name| Failure::Failed(format!("unknown {what} `{id}`"));
             let case = cases.iter().find(|c| c.id == *case).ok_or_else(|| unknown("case", case))?;
             let (_, constructor) = constructors
                 .iter()
@@ -521,10 +521,10 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
 }
 
 impl VariantDef {
-    /// A variant that needs nothing special.
+    /// Creates a variant without special properties.
     ///
     /// # Panics
-    /// When `id` is not a valid name.
+    /// Panics if `id` is not a valid name.
     pub fn new(id: &str, role: Role, summary: &str) -> Self {
         Self {
             id: Name::literal(id),
@@ -537,31 +537,31 @@ impl VariantDef {
         }
     }
 
-    /// Says what a user should know before choosing it.
+    /// Sets the warning that a user should know before choosing the variant.
     #[must_use]
     pub fn caveat(mut self, caveat: &str) -> Self {
         self.caveat = Some(caveat.into());
         self
     }
 
-    /// Measures it in these efforts only.
+    /// Restricts the variant to these efforts.
     #[must_use]
     pub fn efforts(mut self, efforts: &[Effort]) -> Self {
         self.efforts = efforts.to_vec();
         self
     }
 
-    /// Says what it needs of the machine.
+    /// Adds a requirement on the machine.
     #[must_use]
     pub fn needs(mut self, need: &str) -> Self {
         self.needs.push(need.into());
         self
     }
 
-    /// Says which variant it is compared with.
+    /// Sets the variant that it is compared with.
     ///
     /// # Panics
-    /// When `variant` is not a valid name.
+    /// Panics if `variant` is not a valid name.
     #[must_use]
     pub fn reference(mut self, variant: &str) -> Self {
         self.reference = Some(Name::literal(variant));

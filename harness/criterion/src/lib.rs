@@ -1,5 +1,5 @@
-//! Workloads as criterion benchmarks, for whoever wants criterion's report or its plots. The harness itself measures
-//! and judges without criterion.
+//! Workloads as criterion benchmarks, for criterion's report and plots. The harness itself measures and judges without
+//! criterion.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -15,16 +15,16 @@ use tempfile::TempDir;
 /// Seed of every input.
 const SEED: u64 = 1;
 
-/// Makes a criterion benchmark `workload/case/variant` of every benchmark whose case is measured in a quick run.
-/// Criterion's own filter chooses among them, and nothing is prepared for those that it leaves out.
+/// Creates a criterion benchmark `workload/case/variant` for every benchmark whose case a quick run measures.
+/// Criterion's own filter selects among them, and nothing is prepared for those that it leaves out.
 ///
-/// Each of criterion's samples gets the inputs of a round of its own; making them is not timed, waiting for the end of
-/// what an iteration started is. Benchmarks that are declared not to be run, or not to end well, are left out. One
-/// that finds itself unavailable on this machine is reported as skipped, with its reason.
+/// Each sample of criterion uses the inputs of its own round. Making them is not timed; waiting for the end of the work
+/// that an iteration started is. Benchmarks that are declared as skipped, or as not ending well, are left out. A
+/// benchmark that is unavailable on this machine is reported as skipped, with its reason.
 ///
 /// # Panics
-/// When a variant fails, or when its result is wrong: a wrong result has no time. It is checked after the first
-/// sample, before criterion shows a figure, and after the last.
+/// Panics if a variant fails, or if its result is wrong, because a wrong result has no time. The result is checked
+/// after the first sample, before criterion shows a figure, and after the last.
 pub fn bench_all(criterion: &mut Criterion, workloads: &[Workload]) {
     for workload in workloads {
         let definition = workload.definition();
@@ -54,18 +54,18 @@ pub fn bench_all(criterion: &mut Criterion, workloads: &[Workload]) {
     }
 }
 
-/// What ends a benchmark that is unavailable here. Criterion has no way to leave the function that it calls without a
-/// time, so this leaves it as the payload of a panic that no hook sees.
+/// Panic payload that ends a benchmark that is unavailable here. Criterion cannot leave the function that it calls
+/// without a time, so this unwinds without invoking the panic hook.
 struct Skipped(String);
 
 #[expect(
     clippy::print_stderr,
-    reason = "criterion prints, and a benchmark that is left out says so beside it"
+    reason = "criterion prints, and a skipped benchmark says so in the same place"
 )]
 fn report_skipped(id: &BenchmarkId, panic: Box<dyn Any + Send>) {
     match panic.downcast::<Skipped>() {
         Ok(skipped) => {
-            // On a terminal criterion's last line has no end: it means to write over it.
+            // On a terminal, criterion's last line has no line end, because criterion overwrites it.
             let end = if io::stderr().is_terminal() { "\n" } else { "" };
             eprintln!("{end}{id}: skipped: {}", skipped.0);
         }
@@ -73,7 +73,7 @@ fn report_skipped(id: &BenchmarkId, panic: Box<dyn Any + Send>) {
     }
 }
 
-/// A variant that was set up, and what it has run.
+/// A prepared variant, and the state of its last iteration.
 struct Placement<'a> {
     id: &'a BenchmarkId,
     measured: Box<dyn Measured>,
@@ -81,7 +81,7 @@ struct Placement<'a> {
     last: Option<(u64, bool)>,
     round: u64,
     _setup: Setup,
-    /// Removed last, when no variant has a file open in it.
+    /// Declared last, so that it is removed when no variant has a file open in it.
     _scratch: TempDir,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Placement<'a> {
         Self { id, measured, last: None, round: 0, _setup: setup, _scratch: scratch }
     }
 
-    /// One sample of criterion's, on the next round.
+    /// Runs one of criterion's samples on the next round.
     fn sample(&mut self, bencher: &mut Bencher<'_>) {
         let id = self.id;
         self.measured.load(self.round).unwrap_or_else(|failure| fail(id, failure));
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// What happened, in words, over all variants.
+    /// Messages about the calls of all variants.
     type Log = Rc<RefCell<Vec<String>>>;
 
     struct Toy {
@@ -199,7 +199,7 @@ mod tests {
             self.log(&format!("checked in round {}", self.round));
             let wrong = self.id == "wrong" || (self.id == "wrong-later" && self.ran > 1);
             Ok(if wrong {
-                Check::wrong("2 where 1 is due")
+                Check::wrong("2 instead of 1")
             } else {
                 Check { passed: true, ..Check::default() }
             })
@@ -236,7 +236,7 @@ mod tests {
         workload.build()
     }
 
-    /// Benches variants for a moment; returns what happened, and the message where it ended in a panic.
+    /// Benches variants for a moment, and returns the messages and, if it panicked, the panic message.
     fn bench(variants: &[&'static str], filter: &str) -> (Vec<String>, Option<String>) {
         let log = Log::default();
         let output = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_wrong_result_ends_the_bench() {
-        let wrong = |id| Some(format!("toy/small/{id}: wrong result: 2 where 1 is due"));
+        let wrong = |id| Some(format!("toy/small/{id}: wrong result: 2 instead of 1"));
         let (log, panic) = bench(&["wrong", "plain"], "");
         assert_eq!(panic, wrong("wrong"));
         assert_eq!(log, ["wrong prepared", "wrong checked in round 0", "wrong dropped"]);

@@ -1,4 +1,4 @@
-//! The engine: from a request to a record.
+//! The engine: from a request to a record. [`run`] is its interface; the other modules are its parts.
 //!
 //! [`plan`] asks every worker for its workloads and says which sides are compared, [`measure`] turns the plan into events,
 //! [`journal`] keeps them, and [`build`] makes the record. [`probe`] asks drivers from a distance, [`telemetry`] watches the
@@ -13,6 +13,7 @@ pub mod measure;
 pub mod plan;
 pub mod probe;
 pub mod request;
+pub mod run;
 mod source;
 pub mod telemetry;
 

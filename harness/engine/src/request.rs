@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::Effort;
-use perfharness_record::{Design, LookPlan, Pattern, PatternError, WorkerCommand};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{NO_BUDGET, Plan, Selection};
+use crate::plan::{CasePlan, NO_BUDGET, Plan};
+use perfharness_record::WorkerCommand;
+use perfharness_record::{Design, LookPlan, Pattern, PatternError};
 
 /// What the user asks of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,29 +45,47 @@ impl RunRequest {
         self.patterns.iter().map(|text| text.parse()).collect()
     }
 
-    /// The plan for what was selected.
-    pub fn plan(&self, selection: Selection) -> Plan {
+    /// A request with the defaults of the program: seed 1, the first adapter, an effort's own time.
+    pub fn new(
+        patterns: impl IntoIterator<Item = impl Into<String>>,
+        effort: Effort,
+        workers: Vec<WorkerCommand>,
+    ) -> Self {
+        Self {
+            patterns: patterns.into_iter().map(Into::into).collect(),
+            effort,
+            time_budget: None,
+            seed: 1,
+            device: "auto".into(),
+            settings: BTreeMap::new(),
+            workers,
+            launches: None,
+            memory_limit_bytes: None,
+            timeout: Duration::from_secs(30),
+        }
+    }
+
+    /// The plan for these cases, of which so many are timed, with the settings that the workers get.
+    pub(crate) fn plan(&self, cases: Vec<CasePlan>, settings: BTreeMap<String, String>, timed: u32) -> Plan {
         let mut design = Design::of(self.effort);
         if let Some(launches) = self.launches {
             design.looks = LookPlan::Fixed { launches };
         }
-        let runnable = |case: &&crate::plan::CasePlan| case.sides.iter().any(|s| s.skip.is_none());
-        let cases = selection.cases.iter().filter(runnable).count() as u32;
         // A fixed number of launches is meant: without a budget of the user's own it is not cut short.
         let effort_budget = match self.launches {
             Some(_) => NO_BUDGET,
-            None => Design::budget(self.effort, cases),
+            None => Design::budget(self.effort, timed),
         };
         Plan {
             seed: self.seed,
             device: self.device.clone(),
-            settings: self.settings.clone(),
+            settings,
             effort: self.effort,
             budget: self.time_budget.unwrap_or(effort_budget),
             timeout: self.timeout,
             memory_limit_bytes: self.memory_limit_bytes,
             design,
-            cases: selection.cases,
+            cases,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What measuring costs within a timed sample: the same kernel once by hand and once through the contract.
+//! Overhead of measuring within a timed sample: the same kernel in a bare loop and through the contract.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Cursor};
@@ -13,9 +13,9 @@ use perfharness_verdict::median;
 
 use crate::say;
 
-/// An iteration of about 100 ns: shorter than anything that is worth a benchmark, so that the cost shows.
+/// Number of steps in an iteration of about 100 ns, shorter than any useful benchmark, so that the overhead shows.
 const STEPS: u64 = 100;
-/// Iterations of a sample; about the 3 ms of effort quick.
+/// Number of iterations in a sample; about the 3 ms of effort quick.
 const ITERATIONS: u64 = 30_000;
 const SAMPLES: u64 = 301;
 
@@ -49,7 +49,7 @@ impl Measured for Kernel {
 #[derive(serde::Serialize)]
 struct NoParams {}
 
-/// Compares samples through `serve` with a bare loop between two clock readings, in turns.
+/// Compares samples through `serve` with a bare loop between two clock readings, alternately.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut ratios = Vec::new();
     let mut direct = Vec::new();

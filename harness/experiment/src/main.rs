@@ -1,5 +1,5 @@
-//! The experiment behind `docs/verdict.md`: many comparisons of pairs whose true effect is known, on whatever machine
-//! it is run on, with a neighbour that keeps one core busy. Anybody can repeat it:
+//! The experiment behind `docs/verdict.md`: many comparisons of pairs whose true effect is known, on the machine that
+//! runs it, with a neighbour that keeps one core busy. To repeat it:
 //!
 //! ```text
 //! cargo run --release -p perfharness-experiment -- noise --neighbour --output noise.jsonl
@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-// The experiment is its own worker, so that nothing has to be found or built first. Other workers do not link criterion;
-// here it does no harm, because both sides are the same program.
+// The experiment is its own worker, so that no other program has to be found or built first. Other workers do not link
+// criterion; linking it here is harmless, because both sides are the same program.
 perfharness_contract::counting_allocator!();
 
 #[derive(Debug, Parser)]
@@ -31,11 +31,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Identical pairs and planted effects: how often is the interval right, how often is the effect found
+    /// Identical pairs and planted effects: how often the interval is right and the effect is found
     Noise(NoiseOpts),
-    /// Whole gates over the kernels of known work: false alarms, power, and what others say of the same pairs
+    /// Whole gates over the kernels of known work: false alarms, power, and the verdicts of other methods
     Gates(GatesOpts),
-    /// What measuring itself costs within a timed sample
+    /// The overhead of measuring within a timed sample
     Cost,
     /// Serve the workloads of the experiment
     #[command(hide = true)]
@@ -63,7 +63,7 @@ struct NoiseOpts {
     /// Keep one core busy in bursts meanwhile
     #[arg(long)]
     neighbour: bool,
-    /// One line for each comparison; comparisons that are in it already are not made again
+    /// The output, one line per comparison; comparisons that it already has are not repeated
     #[arg(long)]
     output: PathBuf,
 }
@@ -71,7 +71,7 @@ struct NoiseOpts {
 /// Flags of `gates`.
 #[derive(Debug, Clone, clap::Args)]
 struct GatesOpts {
-    /// How many gates
+    /// Number of gates
     #[arg(long, default_value_t = 300)]
     gates: u64,
     /// The rows of a gate
@@ -80,26 +80,26 @@ struct GatesOpts {
     /// The factor by which head has more work in every row; 1 for identical sides
     #[arg(long, default_value_t = 1.0)]
     planted: f64,
-    /// Thresholds, as shares; all are judged from the same launches
+    /// Thresholds, as fractions; all are judged from the same launches
     #[arg(long, value_delimiter = ',', default_value = "0.01,0.03")]
     threshold: Vec<f64>,
-    /// What a launch of both processes may take; with too little a launch has a single block, and its value no median
+    /// The time limit of a launch of both processes; with too little, a launch has one block and no median
     #[arg(long, default_value_t = 500)]
     launch_ms: u64,
-    /// How long a timed sample should last
+    /// The target length of a timed sample
     #[arg(long, default_value_t = 1.0)]
     sample_ms: f64,
     /// Keep one core busy in bursts meanwhile
     #[arg(long)]
     neighbour: bool,
-    /// Let Welch's test and criterion judge one row of every so many gates, in turns, with the time that the gate took
+    /// Let Welch's test and criterion judge one row of every Nth gate, in rotation, with the time that the gate took
     /// for it; 0 is never
     #[arg(long, default_value_t = 0)]
     rivals: u64,
-    /// Measure nothing, and sum up what the output has
+    /// Measure nothing, and summarise the output
     #[arg(long)]
     summary: bool,
-    /// One line for each gate; gates that are in it already are not run again
+    /// The output, one line per gate; gates that it already has are not repeated
     #[arg(long)]
     output: PathBuf,
 }

@@ -1,11 +1,11 @@
-//! Another process that keeps one core busy in bursts, as a shared machine's other users do.
+//! Another process that keeps one core busy in bursts, like the other users of a shared machine.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use perfharness_platform::clock;
 
-/// The neighbour's process; it ends with this value.
+/// Process of the neighbour, which ends when this value is dropped.
 pub(crate) struct Neighbour(Child);
 
 impl Neighbour {
@@ -22,11 +22,11 @@ impl Drop for Neighbour {
     }
 }
 
-/// Bursts of 20 to 500 ms with pauses of 5 to 50 ms: one core is busy for about nine tenths of the time, and the
-/// memory traffic of a 16 MiB buffer goes with it. Ends with the process that started it.
+/// Works in bursts of 20 to 500 ms with pauses of 5 to 50 ms: one core is busy for about nine tenths of the time, with
+/// the memory traffic of a 16 MiB buffer. Ends with the process that started it.
 pub(crate) fn work() -> anyhow::Result<()> {
     std::thread::spawn(|| {
-        // The end of input is the end of the parent.
+        // The input ends when the parent ends.
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         #[expect(clippy::exit, reason = "the parent is gone, and this process has nothing to finish")]
         std::process::exit(0);

@@ -1,20 +1,17 @@
-//! Identical pairs and planted effects, compared as `perfharness run` compares them.
+//! Identical pairs and planted effects, compared in the same way as by `perfharness run`.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use perfharness_contract::Effort;
-use perfharness_engine::measure::{CallError, LaunchOptions, ProcessExecutor, RunState, describe, run_plan};
-use perfharness_engine::plan::{Catalog, Plan, WorkerState, select};
+use perfharness_contract::{Effort, Workload};
+use perfharness_engine::measure::RunState;
+use perfharness_engine::plan::Plan;
 use perfharness_engine::request::RunRequest;
+use perfharness_engine::run::{Place, Prepared, Request, Silent};
 use perfharness_platform::clock;
-use perfharness_record::Pattern;
-use perfharness_record::{Outcome, WorkerCommand};
+use perfharness_record::WorkerCommand;
 use perfharness_verdict::{Placement, estimate, median};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +20,7 @@ use crate::welch::Moments;
 use crate::{NoiseOpts, say};
 
 const CONFIDENCE: f64 = 0.99;
-/// The identical pair, and the pair with a planted effect; both against the same reference samples.
+/// The identical pair, and the pair with a planted effect, both against the same reference samples.
 const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_324_87)];
 
 /// One comparison of one pair.
@@ -31,7 +28,7 @@ const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_
 struct Row {
     kernel: String,
     neighbour: bool,
-    /// Launches that were asked for, and those that there are figures of.
+    /// Number of requested launches, and of those with figures.
     asked: u32,
     launches: usize,
     seed: u64,
@@ -43,13 +40,13 @@ struct Row {
     /// Seconds for all pairs of this seed together.
     seconds: f64,
     outside_share: f64,
-    /// What an unpaired Welch test over single samples would have said at the same confidence.
+    /// Whether an unpaired Welch test over single samples would exclude zero at the same confidence.
     welch_excludes_zero: bool,
-    /// Launch, placement, block, round: the log-ratios themselves, for whoever wants to try another estimate on them.
+    /// Log-ratios by launch, placement, block and round, for trying other estimates on them.
     rounds: Vec<Vec<Vec<[f64; 2]>>>,
 }
 
-/// Makes the comparisons that the output does not have yet, and sums up.
+/// Makes the comparisons that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
     let mut rows = read(opts)?;
     let _neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
@@ -59,7 +56,7 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
             continue;
         }
         let found = compare(opts, seed)?;
-        // All pairs of a seed in one write, after a line end that closes whatever a killed experiment left.
+        // One write for all pairs of a seed; its first line end closes an incomplete line of a killed experiment.
         let mut lines = b"\n".to_vec();
         for row in &found {
             serde_json::to_writer(&mut lines, row)?;
@@ -79,7 +76,7 @@ fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
     let mut rows: Vec<Row> = Vec::new();
     for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; that seed is measured again.
+        // A killed experiment can leave an incomplete last line; its seed is measured again.
         let Ok(row) = serde_json::from_str::<Row>(&line?) else { continue };
         if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
             bail!("{} holds another experiment; name another --output", opts.output.display());
@@ -92,55 +89,28 @@ fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
 
 fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
     let program = std::env::current_exe()?.to_string_lossy().into_owned();
-    let command = WorkerCommand {
-        name: "experiment".into(),
-        command: vec![program, "worker".into()],
-        env: BTreeMap::new(),
-        folder: None,
-    };
-    let mut executor = ProcessExecutor::new(vec![command.clone()], Arc::new(AtomicBool::new(false)));
-    let options = LaunchOptions {
-        seed,
-        device: "none".into(),
-        settings: BTreeMap::new(),
-        memory_limit_bytes: None,
-        deadline: Duration::from_secs(30),
-    };
-    let (hello, description) = match describe(&mut executor, 0, &options) {
-        Ok(described) => described,
-        Err(CallError::Ended(outcome)) => bail!("the worker failed: {outcome:?}"),
-        Err(CallError::Interrupted) => bail!("interrupted"),
-    };
-    let mut catalog = Catalog::default();
-    catalog.workers.push(WorkerState {
-        command: command.clone(),
-        digest: None,
-        hello: Some(hello),
-        outcome: Outcome::ok(),
-    });
-    catalog.add(0, description.workloads);
-    let request = RunRequest {
-        patterns: vec![format!("{}/*/{{a,a-again,plus10}}", opts.kernel)],
-        effort: Effort::Quick,
-        time_budget: None,
-        seed,
-        device: "none".into(),
-        settings: BTreeMap::new(),
-        workers: vec![command],
-        launches: Some(opts.launches),
-        memory_limit_bytes: None,
-        timeout: Duration::from_mins(1),
-    };
-    let patterns: Vec<Pattern> = request.patterns.iter().map(|p| p.parse()).collect::<Result<_, _>>()?;
-    let mut selection = select(&catalog, &patterns, Effort::Quick)?;
+    let command = vec![program, "worker".into()];
+    let worker = WorkerCommand { name: "experiment".into(), command, ..WorkerCommand::default() };
     // One case is enough: the experiment is about noise, not about sizes.
-    selection.cases.truncate(1);
-    let plan = request.plan(selection);
-    let mut state = RunState::new(plan.cases.iter().map(|c| c.sides.len()));
+    let definitions = perfharness_testkit::good();
+    let mut definitions = definitions.iter().map(Workload::definition);
+    let kernel = definitions.find(|known| known.id.as_str() == opts.kernel);
+    let case = &kernel.and_then(|known| known.cases.first()).context("there is no such kernel")?.id;
+    let pattern = format!("{}/{case}/{{a,a-again,plus10}}", opts.kernel);
+    let run = RunRequest {
+        seed,
+        device: "none".into(),
+        launches: Some(opts.launches),
+        timeout: Duration::from_mins(1),
+        ..RunRequest::new([pattern], Effort::Quick, vec![worker])
+    };
+    let folder = tempfile::tempdir()?;
+    let place = Place::at(&folder.path().join("run.json"), false)?;
+    let mut run = Prepared::new(Request::new(run), &mut Silent)?.begin(place, &mut Silent)?;
     let start = clock::now();
-    run_plan(&plan, &|_| Vec::new(), &mut executor, &mut state, &mut |_| {});
+    run.measure(&mut Silent)?;
     let seconds = start.elapsed().as_secs_f64();
-    PAIRS.iter().map(|(variant, _)| row(opts, &plan, &state, seed, variant, seconds)).collect()
+    PAIRS.iter().map(|(variant, _)| row(opts, run.plan(), run.state(), seed, variant, seconds)).collect()
 }
 
 fn row(

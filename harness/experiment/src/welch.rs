@@ -1,19 +1,19 @@
-//! Welch's test over single samples, as tools do that take each sample for independent evidence.
+//! Welch's test over single samples, as in tools that treat each sample as independent evidence.
 
 use perfharness_verdict::student;
 use serde::{Deserialize, Serialize};
 
-/// What Welch's test needs of a side.
+/// Moments of a side for Welch's test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     pub(crate) samples: usize,
     pub(crate) mean: f64,
-    /// Of the samples, not of their mean.
+    /// Variance of the samples, not of their mean.
     pub(crate) variance: f64,
 }
 
 impl Moments {
-    /// Of two samples at least.
+    /// Computes the moments of at least two samples.
     pub(crate) fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -21,12 +21,12 @@ impl Moments {
         Self { samples: values.len(), mean, variance }
     }
 
-    /// The same of every sample times a factor.
+    /// Returns the moments of the samples multiplied by a factor.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { mean: self.mean * factor, variance: self.variance * factor.powi(2), ..self }
     }
 
-    /// Student's t of the difference to a reference, and whether it is beyond the quantile of probability `p`.
+    /// Whether Student's t of the difference to a reference exceeds the quantile of probability `p`.
     pub(crate) fn exceeds(&self, reference: &Self, p: f64) -> bool {
         let [(v1, n1), (v2, n2)] = [self, reference].map(|m| {
             let n = m.samples as f64;

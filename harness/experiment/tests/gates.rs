@@ -1,4 +1,4 @@
-//! The experiment with gates, from end to end: a planted effect that no noise hides.
+//! Tests the experiment with gates from end to end, with a planted effect that no noise hides.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ fn gates(output: &Path, more: &[&str]) -> io::Result<Output> {
 fn a_gate_finds_what_is_planted_and_is_not_run_twice() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("gates.jsonl");
-    // A machine that is taken away for a while leaves a gate undecided, whatever is planted.
+    // A machine that is suspended for a while leaves a gate undecided, whatever is planted.
     let mut text = String::new();
     for _ in 0..5 {
         let _ = fs::remove_file(&output);
@@ -30,11 +30,11 @@ fn a_gate_finds_what_is_planted_and_is_not_run_twice() {
     let line: serde_json::Value = serde_json::from_str(lines.trim()).unwrap();
     assert_eq!(line["outcomes"][0], "regressed");
     assert!(line["rows"][0]["fresh_values"].as_array().unwrap().len() >= 8);
-    // What a killed experiment left of a line does no harm.
+    // An incomplete line of a killed experiment does no harm.
     fs::write(&output, format!("{lines}{{\"number\":2,\"pla")).unwrap();
     let again = String::from_utf8_lossy(&gates(&output, &["--summary"]).unwrap().stdout).into_owned();
     assert!(again.contains("1 of 1 gates regressed"), "{again}");
-    // Nothing is mixed up that was measured in other ways.
+    // Results of other conditions are not mixed.
     let other = gates(&output, &["--neighbour"]).unwrap();
     assert!(!other.status.success());
     assert!(String::from_utf8_lossy(&other.stdout).contains("holds another experiment"));

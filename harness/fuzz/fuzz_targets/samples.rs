@@ -3,7 +3,7 @@
 
 libfuzzer_sys::fuzz_target!(
     init: {
-        // The library that decodes panics on some damage, which is caught; libFuzzer would end at each panic.
+        // The decoding library panics on some damage, and the panic is caught; libFuzzer would end at each panic.
         drop(std::panic::take_hook());
     },
     |content: &[u8]| {

@@ -1,5 +1,5 @@
-//! A copy within device memory by bare wgpu, and one within host memory by bare Rust: what the ceilings of records are held
-//! against. It shares no code with what measures those.
+//! A copy within device memory with bare wgpu, and one within host memory with bare Rust, for comparison with the
+//! ceilings of records. It shares no code with the measurement of those.
 //!
 //! ```text
 //! cargo run --release -p perfharness-gpu --example plain_copy
@@ -7,9 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Bytes that are copied: more than caches hold.
+/// Number of copied bytes: more than caches hold.
 const BYTES: u64 = 64 << 20;
-/// Copies between two readings of the clock.
+/// Number of copies between two readings of the clock.
 const COPIES: u32 = 8;
 const TRIES: u32 = 20;
 
@@ -22,13 +22,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The shortest of some tries.
+/// Returns the shortest of several tries.
 fn best(mut each: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..TRIES {
         #[expect(
             clippy::disallowed_methods,
-            reason = "what the harness reads its clock with is not to be used here"
+            reason = "this example shares no code with the harness, not even its clock"
         )]
         let start = Instant::now();
         each();

@@ -1,4 +1,4 @@
-//! A worker with one workload: the sum of each row of a matrix, through the host and on the device.
+//! A worker with one workload: the sum of each row of a matrix, on the host and on the device.
 
 use perfharness_contract::{
     Case, Check, Counter, Digest, Failure, Measured, MetricDef, Role, Setup, Tolerance, Workload,
@@ -52,7 +52,7 @@ trait Variant: Sized {
     fn sum(&mut self, at: usize) -> Result<(), GpuError>;
 }
 
-/// Sums of rows in float64; for the reference and for the slow variant.
+/// Returns the sums of rows in float64, for the reference and for the slow variant.
 fn sums(matrix: &[f32], rows: u64) -> impl Iterator<Item = f64> {
     matrix.chunks_exact(matrix.len() / rows as usize).map(|row| row.iter().copied().map(f64::from).sum())
 }
@@ -96,7 +96,7 @@ impl<V: Variant> Measured for RowSums<V> {
         let matrix = &self.host[(index % POOL) as usize];
         let due: Vec<f64> = sums(matrix, self.sums.count::<f32>()).collect();
         let actual: Vec<f64> = self.gpu.read::<f32>(&self.sums)?.into_iter().map(f64::from).collect();
-        // Of 256 numbers each goes through 3 additions in its lane and 6 in the tree: 9 roundings of 2^-24.
+        // Each of 256 numbers passes through 3 additions in its lane and 6 in the tree: 9 roundings of 2^-24.
         let tolerance = Tolerance::Relative(1e-6);
         Ok(Check::compare(&due, &actual, tolerance).with_input(Digest::of(bytemuck::cast_slice(matrix))))
     }

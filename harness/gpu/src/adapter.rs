@@ -1,4 +1,4 @@
-//! Which adapters this machine has, and which of them is meant.
+//! Adapters of this machine, and the selection of one of them.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::open_adapter;
 use crate::{Gpu, GpuError, GpuOptions};
 
-/// What a device is asked for wherever the adapter has it: to measure with, or for workloads to choose from.
+/// Features that a device is opened with if the adapter supports them: for measuring, or for workloads to choose from.
 const WANTED: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
     .union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
     .union(wgpu::Features::SHADER_F16)
@@ -17,17 +17,17 @@ const WANTED: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY
     .union(wgpu::Features::SUBGROUP)
     .union(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS);
 
-/// How an adapter does its work. The order is the order of preference.
+/// Kind of an adapter. The order is the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdapterKind {
-    /// A GPU with memory of its own.
+    /// A GPU with its own memory.
     Discrete,
     /// A GPU that shares the memory of the CPU.
     Integrated,
     /// A GPU of a virtual machine.
     Virtual,
-    /// The driver does not say.
+    /// The driver does not report a kind.
     Other,
     /// No GPU: the CPU does the work, as in lavapipe and WARP.
     Software,
@@ -36,7 +36,7 @@ pub enum AdapterKind {
 }
 
 impl AdapterKind {
-    /// The word for it, which is also what it is chosen by.
+    /// Returns the word for the kind, which also selects it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Discrete => "discrete",
@@ -62,30 +62,30 @@ impl AdapterKind {
     }
 }
 
-/// What is known of an adapter without using it.
+/// Facts about an adapter that are known without using it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdapterFacts {
-    /// Its name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    /// Name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`.
     pub name: String,
-    /// How it does its work.
+    /// Kind of the adapter.
     pub kind: AdapterKind,
     /// `vulkan`, `metal`, `dx12` or `noop`.
     pub backend: String,
     /// The driver and its version.
     pub driver: String,
-    /// Those of its features that a device is opened with, by their names in the WebGPU standard or in wgpu.
+    /// Features that a device is opened with, by their names in the WebGPU standard or in wgpu.
     pub features: Vec<String>,
-    /// Largest buffer.
+    /// Largest size of a buffer in bytes.
     pub max_buffer_bytes: u64,
-    /// Largest piece of a buffer that a shader can be given.
+    /// Largest binding of a shader in bytes.
     pub max_binding_bytes: u64,
-    /// Where such a piece may start: at multiples of this.
+    /// Alignment of a binding in bytes.
     pub binding_alignment: u64,
-    /// Most workgroups of a dispatch in one dimension.
+    /// Largest number of workgroups of a dispatch in one dimension.
     pub max_workgroups: u32,
-    /// Most invocations in a workgroup.
+    /// Largest number of invocations in a workgroup.
     pub max_invocations: u32,
-    /// Memory that a workgroup shares.
+    /// Largest memory that a workgroup shares, in bytes.
     pub workgroup_bytes: u32,
 }
 
@@ -110,38 +110,38 @@ impl AdapterFacts {
     }
 }
 
-/// Whether device time can be measured, found out by measuring some.
+/// Whether device time can be measured, as found by measuring some.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timestamps {
-    /// It can.
+    /// It can be measured.
     Work {
         /// Length of a tick in ns.
         period_ns: f32,
     },
-    /// It cannot, or not all of it.
+    /// It cannot be measured, or not all of it.
     Absent {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// An adapter and what came out of trying it.
+/// An adapter and the result of a probe of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbedAdapter {
-    /// What is known of it.
+    /// Facts about the adapter.
     #[serde(flatten)]
     pub facts: AdapterFacts,
     /// Whether its timestamps work.
     pub timestamps: Timestamps,
 }
 
-/// What is known of every adapter of this machine, in order of preference; none of them is used for it.
+/// Returns the facts of every adapter of this machine, in order of preference, without using any of them.
 pub fn list_adapters() -> Vec<AdapterFacts> {
     real_adapters().into_iter().map(|(_, facts)| facts).collect()
 }
 
-/// Tries the adapter at this position of [`list_adapters`] with a small dispatch and a copy; `None` where the list is
+/// Probes the adapter at this position of [`list_adapters`] with a small dispatch and a copy; `None` if the list is
 /// shorter.
 pub fn probe_adapter(at: usize) -> Option<ProbedAdapter> {
     real_adapters().into_iter().nth(at).map(probe)
@@ -153,7 +153,7 @@ fn probe((adapter, facts): (wgpu::Adapter, AdapterFacts)) -> ProbedAdapter {
     ProbedAdapter { facts, timestamps }
 }
 
-/// The names of features, as people may look them up.
+/// Returns the names of features, as in their documentation.
 pub(crate) fn feature_names(features: wgpu::Features) -> Vec<String> {
     features.iter().filter_map(|feature| feature.as_str().map(str::to_owned)).collect()
 }
@@ -167,10 +167,10 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &GpuOptions) -> 
     }
 }
 
-/// Finds what was asked for: `auto`, `none`, a kind, or a part of a name, driver or backend.
+/// Finds the adapter for `asked`: `auto`, `none`, a kind, or a part of a name, driver or backend.
 pub(crate) fn find(asked: &str) -> Result<(wgpu::Adapter, AdapterFacts), GpuError> {
     let mut list = match asked {
-        // No driver is even loaded.
+        // Not even a driver is loaded.
         "none" => Vec::new(),
         "noop" => noop_adapters(),
         _ => real_adapters(),
@@ -183,11 +183,11 @@ fn no_adapter(reason: impl Into<String>, next: impl Into<String>) -> GpuError {
     GpuError::NoAdapter { reason: reason.into(), next: next.into() }
 }
 
-/// The position of the adapter that [`Gpu::new`] opens for `asked`: of those that fit, the first in order of preference.
-/// Pure, so that every machine can be tested on one.
+/// Returns the position of the adapter that [`Gpu::new`] opens for `asked`: among those that match, the first in order
+/// of preference. A pure function, so that every machine can be tested on any other.
 ///
 /// # Errors
-/// [`GpuError::NoAdapter`] where none fits, or `none` was asked for.
+/// Returns [`GpuError::NoAdapter`] if none matches, or `none` was requested.
 pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, GpuError> {
     let asked = asked.to_lowercase();
     if asked == "none" {
@@ -199,7 +199,7 @@ pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, Gpu
             "install a GPU driver, or a software adapter such as Mesa's lavapipe (package mesa-vulkan-drivers)",
         ));
     }
-    // People know two software adapters by other names than those that their drivers give.
+    // Two software adapters are known by other names than their drivers report.
     let part = match asked.as_str() {
         "auto" => return Ok(0),
         "lavapipe" => "llvmpipe",
@@ -216,15 +216,15 @@ pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, Gpu
         let names: Vec<String> =
             sorted.iter().map(|f| format!("`{}` ({})", f.name, f.kind.as_str())).collect();
         no_adapter(
-            format!("none is called or of kind `{asked}`"),
-            format!("run it with --device auto or with a part of one of these names: {}", names.join(", ")),
+            format!("no name or kind matches `{asked}`"),
+            format!("use --device auto or a part of one of these names: {}", names.join(", ")),
         )
     })
 }
 
-/// The adapters of this machine. They are listed once: that takes milliseconds and makes drivers talk.
+/// Returns the adapters of this machine. They are listed once: that takes milliseconds, and drivers print messages.
 fn real_adapters() -> Vec<(wgpu::Adapter, AdapterFacts)> {
-    // GL is left out on purpose: its timestamps are broken on software adapters.
+    // GL is left out on purpose, because its timestamps are broken on software adapters.
     const BACKENDS: wgpu::Backends =
         wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
     static LISTED: OnceLock<Vec<(wgpu::Adapter, AdapterFacts)>> = OnceLock::new();
@@ -268,7 +268,7 @@ fn backend_rank(backend: wgpu::Backend) -> u8 {
 }
 
 impl Gpu {
-    /// Runs a little of everything that is timed, and says whether its timestamps came back.
+    /// Runs each kind of timed command briefly, and returns whether its timestamps were read back.
     fn probe(&self) -> Result<Timestamps, GpuError> {
         const SOURCE: &str = "@group(0) @binding(0) var<storage, read_write> data: array<u32>;
             @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { data[id.x] += id.x; }";

@@ -1,4 +1,4 @@
-//! Buffers that are known by label and size for as long as they live.
+//! Buffers with labels and sizes that are tracked for as long as they live.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{Gpu, GpuError};
 /// wgpu copies whole words.
 const WORD: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
 
-/// Device memory. Clones are the same memory, which is given back with the last of them.
+/// Device memory. Clones share the memory, which is freed with the last of them.
 #[derive(Clone)]
 pub struct Buffer {
     inner: Rc<Inner>,
@@ -40,29 +40,29 @@ impl fmt::Debug for Buffer {
 }
 
 impl Buffer {
-    /// What it is called, in errors and behind memory peaks.
+    /// Returns the label, which appears in errors and in the holders of memory peaks.
     pub fn label(&self) -> &str {
         &self.inner.label
     }
 
-    /// Its size in bytes, as it was asked for.
+    /// Returns the requested size in bytes.
     pub fn bytes(&self) -> u64 {
         self.inner.bytes
     }
 
-    /// How many elements of a type fit in.
+    /// Returns how many elements of a type fit in the buffer.
     pub fn count<T>(&self) -> u64 {
         self.bytes() / size_of::<T>().max(1) as u64
     }
 
-    /// A part of it, in elements of a type. Whether it lies within the buffer is found out where it is used.
+    /// Returns a part of the buffer, in elements of a type. The bounds are checked on use.
     pub fn range<T>(&self, elements: Range<u64>) -> Slice<'_> {
         let each = size_of::<T>() as u64;
         let bytes = elements.end.saturating_sub(elements.start) * each;
         Slice { buffer: self, offset: elements.start * each, bytes }
     }
 
-    /// wgpu's buffer, for what this crate has no words for. Nothing that is done with it is counted.
+    /// Returns wgpu's buffer, for operations that this crate does not offer. They are not counted.
     pub fn raw(&self) -> &wgpu::Buffer {
         &self.inner.raw
     }
@@ -97,7 +97,7 @@ impl Slice<'_> {
         )))
     }
 
-    /// The bytes to be copied: whole words, which only at the end of a buffer may be more than asked for.
+    /// Returns the number of bytes to copy: whole words, which may exceed the request only at the end of a buffer.
     pub(crate) fn copy_bytes(&self) -> Result<u64, GpuError> {
         self.check_bounds()?;
         let at_end = self.offset + self.bytes == self.buffer.bytes();
@@ -125,28 +125,28 @@ impl Slice<'_> {
 }
 
 impl Gpu {
-    /// Makes a buffer that shaders can read and write, and that can be copied from and to. Its memory reads as
-    /// zeros; wgpu clears it before its first use.
+    /// Creates a buffer that shaders can read and write, and that can be copied from and to. Its memory reads as zeros,
+    /// because wgpu clears it before its first use.
     ///
     /// # Errors
-    /// [`GpuError::OutOfMemory`] when there is not that much memory, or the adapter has no buffers that large.
+    /// Returns [`GpuError::OutOfMemory`] if there is not enough memory, or the adapter has no buffers of this size.
     pub fn buffer(&self, label: &str, bytes: u64) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         self.buffer_with(label, bytes, usage)
     }
 
-    /// Makes a buffer for `count` elements of a type.
+    /// Creates a buffer for `count` elements of a type.
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn buffer_for<T>(&self, label: &str, count: u64) -> Result<Buffer, GpuError> {
         self.buffer(label, count.saturating_mul(size_of::<T>() as u64))
     }
 
-    /// Makes a buffer for other uses.
+    /// Creates a buffer for other uses.
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn buffer_with(
         &self,
         label: &str,
@@ -156,10 +156,10 @@ impl Gpu {
         self.create(label, bytes, usage, false)
     }
 
-    /// Makes a uniform buffer and writes a value to it with [`write_buffer`](Self::write_buffer).
+    /// Creates a uniform buffer and writes a value to it with [`write_buffer`](Self::write_buffer).
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn uniform<T: NoUninit>(&self, label: &str, value: &T) -> Result<Buffer, GpuError> {
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
         let buffer = self.buffer_with(label, size_of::<T>() as u64, usage)?;
@@ -167,21 +167,21 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Makes a buffer and uploads data to it in a submit of its own, through a staging buffer of its own.
+    /// Creates a buffer and uploads data to it in a separate submit, through a separate staging buffer.
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn upload<T: NoUninit>(&self, label: &str, data: &[T]) -> Result<Buffer, GpuError> {
         let buffer = self.buffer(label, size_of_val(data) as u64)?;
         self.commands(label).upload(&buffer, data).submit()?;
         Ok(buffer)
     }
 
-    /// Lets wgpu copy data to a buffer before the next submit. The copy takes memory that wgpu provides, and its
-    /// device time cannot be measured, so it is counted apart from uploads.
+    /// Makes wgpu copy data to a buffer before the next submit. The copy uses memory of wgpu, and its device time
+    /// cannot be measured, so it is counted separately from uploads.
     ///
     /// # Errors
-    /// When the data does not fit, or wgpu finds fault with it.
+    /// Returns an error if the data does not fit, or wgpu rejects the copy.
     pub fn write_buffer<'a, T: NoUninit>(
         &self,
         to: impl Into<Slice<'a>>,
@@ -199,11 +199,11 @@ impl Gpu {
         self.check_faults()
     }
 
-    /// Reads a buffer: makes a readback buffer, copies, submits, waits (one sync) and copies out. A loop that
-    /// reads again and again does better with a [`Readback`](crate::Readback) of its own.
+    /// Reads a buffer: creates a readback buffer, copies, submits, waits (one sync) and copies out. A loop that reads
+    /// repeatedly should use a [`Readback`](crate::Readback) instead.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     pub fn read<'a, T: Pod>(&self, from: impl Into<Slice<'a>>) -> Result<Vec<T>, GpuError> {
         let from = from.into();
         let mut readback = self.readback::<T>("readback", from.bytes / size_of::<T>().max(1) as u64)?;

@@ -1,8 +1,8 @@
-//! What a device can do at most: bandwidths, arithmetic and latencies, measured by the plainest commands there are.
+//! Ceilings of a device: bandwidths, arithmetic and latencies, measured with the simplest possible commands.
 //!
-//! Each figure is the best of several tries, because a ceiling is what nobody gets above: whatever disturbs a try makes it
-//! smaller. Times are those of the host around a submit and a wait, over so many repetitions that the wait itself hardly
-//! counts.
+//! Each figure is the best of several tries, because a ceiling is an upper bound, and a disturbance of a try makes it
+//! smaller. Times are those of the host around a submit and a wait, over so many repetitions that the wait hardly
+//! matters.
 
 use std::time::Duration;
 
@@ -11,48 +11,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Gpu, GpuError};
 
-/// Tries of each figure go on for this long, so that a moment in which others keep the machine busy is not all that is seen.
+/// Duration of the tries of each figure, long enough to outlast moments in which other programs keep the machine busy.
 const TRYING: Duration = Duration::from_millis(600);
 
-/// A try repeats its commands until they take this long, so that one wait is a small part.
+/// Duration of a try, which repeats its commands so often that one wait is a small part.
 const TRY: Duration = Duration::from_millis(40);
 
-/// Bytes that are copied at once: more than caches hold, and less than any binding allows.
+/// Number of bytes that are copied at once: more than caches hold, and less than any binding allows.
 const COPIED: u64 = 64 << 20;
 
-/// Invocations of the kernel that computes.
+/// Number of invocations of the kernel that computes.
 const INVOCATIONS: u64 = 1 << 16;
 
-/// Steps of a chain of multiplications and additions, four chains in each invocation.
+/// Number of steps in a chain of multiplications and additions; each invocation has four chains.
 const STEPS: u32 = 256;
 
-/// Operations of one invocation: four chains of steps, on vectors of four, with a multiplication and an addition each.
+/// Number of operations of one invocation: four chains of steps on vectors of four, with two operations each.
 const OPERATIONS: f64 = STEPS as f64 * 4.0 * 4.0 * 2.0;
 
-/// What a device can do at most.
+/// Ceilings of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCeilings {
-    /// Bytes in a second that a copy within device memory reads and writes together.
+    /// Bytes per second that a copy within device memory reads and writes together.
     pub copy: f64,
-    /// Bytes in a second from the host to the device.
+    /// Bytes per second from the host to the device.
     pub upload: f64,
-    /// Bytes in a second from the device to the host.
+    /// Bytes per second from the device to the host.
     pub download: f64,
-    /// Operations in a second in single precision.
+    /// Operations per second in single precision.
     pub operations: f64,
-    /// Operations in a second in half precision; absent where shaders have none.
+    /// Operations per second in half precision; `None` if shaders do not support it.
     pub half_operations: Option<f64>,
-    /// Time in ns of a copy of four bytes to the host that is waited for.
+    /// Time in ns of a copy of four bytes to the host, including the wait for it.
     pub sync_ns: f64,
-    /// Time in ns of a dispatch of nothing, one of many in a submit.
+    /// Time in ns of an empty dispatch, one of many in a submit.
     pub dispatch_ns: f64,
 }
 
 impl DeviceCeilings {
-    /// Measures a device; takes some six seconds.
+    /// Measures a device, which takes about six seconds.
     ///
     /// # Errors
-    /// Where the device refuses a command that every device has.
+    /// Returns an error if the device rejects a command that every device supports.
     pub fn measure(gpu: &Gpu) -> Result<Self, GpuError> {
         Ok(Self {
             copy: copy(gpu)?,
@@ -69,9 +69,9 @@ impl DeviceCeilings {
     }
 }
 
-/// The shortest time in ns that one repetition takes, over tries of as many as fill their time.
+/// Returns the shortest time in ns of one repetition, over tries with enough repetitions to fill their time.
 fn shortest(mut repeat: impl FnMut(u64) -> Result<(), GpuError>) -> Result<f64, GpuError> {
-    // Touches buffers and compiles what is compiled late.
+    // Touches the buffers and triggers late compilation.
     repeat(1)?;
     let mut time = |repetitions: u64| -> Result<f64, GpuError> {
         let start = clock::now();
@@ -132,8 +132,8 @@ fn download(gpu: &Gpu) -> Result<f64, GpuError> {
 
 fn operations(gpu: &Gpu, scalar: &str) -> Result<f64, GpuError> {
     let enable = if scalar == "f16" { "enable f16;" } else { "" };
-    // Four chains that hardly wait for each other, and a result that depends on all of them and on a value that no compiler
-    // knows. They stay small, because infinities may take another path.
+    // Four chains that hardly wait for each other, and a result that depends on all of them and on a value that no
+    // compiler knows. The values stay small, because infinities may take another path.
     let source = format!(
         "{enable}
         @group(0) @binding(0) var<storage, read_write> results: array<f32>;

@@ -1,17 +1,17 @@
-//! Cutting work into pieces that an adapter can bind. Pure: limits in, ranges out.
+//! Division of work into pieces that an adapter can bind. A pure function from limits to ranges.
 
 use std::ops::Range;
 
 use crate::GpuError;
 
-/// Cuts `count` elements of `bytes_each` into ranges of elements that take at most `limit` bytes each and start
-/// at a multiple of `alignment` bytes, as large as they can be.
+/// Divides `count` elements of `bytes_each` into the largest ranges of elements that take at most `limit` bytes each
+/// and start at a multiple of `alignment` bytes.
 ///
 /// # Errors
-/// [`GpuError::Lacks`] when not even the smallest aligned piece fits.
+/// Returns [`GpuError::Lacks`] if not even the smallest aligned piece fits.
 pub fn chunks(count: u64, bytes_each: u64, limit: u64, alignment: u64) -> Result<Vec<Range<u64>>, GpuError> {
     let bytes_each = bytes_each.max(1);
-    // The fewest elements whose bytes are a multiple of the alignment.
+    // The smallest number of elements whose bytes are a multiple of the alignment.
     let step = alignment.max(1) / gcd(alignment.max(1), bytes_each);
     let fitting = limit / bytes_each;
     let per_chunk = if fitting >= count { count } else { fitting / step * step };
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn chunks_are_as_large_as_they_can_be() {
         assert_eq!(chunks(1000, 4, 1024, 256).unwrap().len(), 4);
-        // 12 bytes and an alignment of 256: only every 64th element may start a chunk.
+        // With 12 bytes and an alignment of 256, only every 64th element may start a chunk.
         assert_eq!(chunks(200, 12, 1600, 256).unwrap(), [0..128, 128..200]);
     }
 

@@ -1,6 +1,6 @@
-//! The device's clock beside the host's. Pure: ticks and nanoseconds in, a line between them out.
+//! Conversion between the clocks of device and host. Pure functions from ticks and nanoseconds to a line between them.
 
-/// A pair of timestamps that the device took while the host looked at its own clock before and after.
+/// A pair of timestamps of the device, with readings of the host's clock before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) before_ns: u64,
@@ -9,11 +9,11 @@ pub(crate) struct Moment {
     pub(crate) after_ns: u64,
 }
 
-/// Places ticks of a device on the host's clock.
+/// Maps ticks of a device to the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TickClock {
     tick: u64,
-    /// Where that tick is on the host's clock: so many ns behind a moment.
+    /// Position of that tick on the host's clock, in ns after a moment.
     base_ns: u64,
     behind_ns: f64,
     /// Length of a tick in ns.
@@ -22,18 +22,17 @@ pub(crate) struct TickClock {
 }
 
 impl TickClock {
-    /// What moments, taken before and after a stretch, say of the ticks in it; none where there are no moments.
+    /// Fits the clock to moments taken before and after a stretch; `None` if there are no moments.
     ///
-    /// Each of them says between which two host times the device's clock was read, so all of them together say it more
-    /// exactly. Where they contradict each other, one of the clocks has drifted: the truth is then somewhere between all
-    /// that they say.
+    /// Each moment bounds the host time at which the device's clock was read, so all of them together are more exact.
+    /// If they contradict each other, one of the clocks has drifted, and the true value lies between all of them.
     pub(crate) fn fit(moments: &[Moment], period: f32) -> Option<Self> {
         let tick = moments.first()?.begin;
         let base_ns = moments.first()?.before_ns;
         let period = f64::from(period);
-        // Differences first: an absolute count has more digits than a float64 holds.
+        // The differences are taken first, because an absolute count has more digits than a float64 holds.
         let behind = |host_ns: u64, at: u64| difference(host_ns, base_ns) - difference(at, tick) * period;
-        // Where the tick was at the earliest and at the latest, by each of them.
+        // Earliest and latest time of the tick, according to each moment.
         let earliest: Vec<f64> = moments.iter().map(|m| behind(m.before_ns, m.begin)).collect();
         let latest: Vec<f64> = moments.iter().map(|m| behind(m.after_ns, m.end)).collect();
         let (mut from, mut to) = (largest(&earliest), smallest(&latest));
@@ -44,18 +43,18 @@ impl TickClock {
         Some(Self { tick, base_ns, behind_ns: f64::midpoint(from, to), period, uncertainty_ns })
     }
 
-    /// A clock of ticks alone, from this one on.
+    /// Creates a clock of ticks alone, starting at this one.
     pub(crate) fn own(tick: u64, period: f32) -> Self {
         Self { tick, base_ns: 0, behind_ns: 0.0, period: f64::from(period), uncertainty_ns: 0 }
     }
 
-    /// Where a tick is on the host's clock, in ns.
+    /// Returns the time of a tick on the host's clock, in ns.
     pub(crate) fn nanoseconds(&self, tick: u64) -> u64 {
         let behind = self.behind_ns + difference(tick, self.tick) * self.period;
         self.base_ns.saturating_add_signed(behind.round() as i64)
     }
 
-    /// By how much all of it may be off, in ns.
+    /// Returns the largest offset of the whole clock, in ns.
     pub(crate) fn uncertainty_ns(&self) -> u64 {
         self.uncertainty_ns
     }
@@ -94,7 +93,7 @@ mod tests {
 
     #[test]
     fn moments_make_each_other_more_exact() {
-        // True is 1_300 at tick 50: the first looked too early, the second too late.
+        // The true time is 1_300 at tick 50: the first reading was too early, the second too late.
         let moments =
             [moment(1_000, 50, 1_310), moment(11_290, 1_050, 12_000), moment(20_000, 2_050, 25_000)];
         let clock = TickClock::fit(&moments, 10.0).unwrap();
@@ -103,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_pair_of_a_moment_is_between_its_host_times() {
-        // The timestamps are 300 ns apart, so that only 100 of the 400 ns are open.
+        // The timestamps are 300 ns apart, so only 100 of the 400 ns are uncertain.
         let both = Moment { before_ns: 1_000, begin: 50, end: 80, after_ns: 1_400 };
         let clock = TickClock::fit(&[both], 10.0).unwrap();
         assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns()), (1_050, 50));

@@ -14,22 +14,21 @@ use crate::spans::SpanKind;
 use crate::trace::NO_MARK;
 use crate::{Gpu, GpuError, Readback, Staging};
 
-/// Commands in the order in which the device carries them out, once they are submitted.
+/// Commands in the order in which the device executes them after the submit.
 ///
-/// A mistake in one of them is told by [`submit`](Self::submit), which then submits nothing. After a submit the list
-/// is empty and can be filled again. Dispatches that follow each other share a compute pass; each still sees what
-/// those before it wrote.
-#[must_use = "nothing runs before it is submitted"]
+/// [`submit`](Self::submit) reports an error in one of them, and then submits nothing. After a submit the list is empty
+/// and can be filled again. Consecutive dispatches share a compute pass; each still sees the writes of those before it.
+#[must_use = "commands do nothing unless submitted"]
 pub struct Commands {
     gpu: Gpu,
     label: String,
     error: Option<GpuError>,
     encoder: Option<wgpu::CommandEncoder>,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// The run of copies or clears that is being recorded: its kind, and its slot where it is timed.
+    /// The run of copies or clears that is being recorded: its kind, and its slot if it is timed.
     run: Option<(SpanKind, Option<Slot>)>,
     slots: Vec<Slot>,
-    /// What a trace knows the pass or the run by that is being recorded.
+    /// Mark of the pass or the run that is being recorded, for a trace.
     mark: u32,
     counts: Counts,
     mappings: Vec<Rc<Mapping>>,
@@ -37,7 +36,7 @@ pub struct Commands {
     staged: Vec<Buffer>,
 }
 
-/// Commands on their way.
+/// Submitted commands.
 #[derive(Clone, Debug)]
 pub struct Submission {
     gpu: Gpu,
@@ -45,10 +44,10 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Waits until they, and all before them, are done: one sync.
+    /// Waits until these commands, and all before them, are done: one sync.
     ///
     /// # Errors
-    /// When the device fails.
+    /// Returns an error if the device fails.
     pub fn wait(&self) -> Result<(), GpuError> {
         self.gpu.count(|counts| counts.syncs += 1);
         self.gpu.wait_for(Some(self.index.clone()), "a submit")
@@ -78,8 +77,8 @@ impl Commands {
         }
     }
 
-    /// Uploads data through a staging buffer that is made for it and filled now. A loop that uploads again and
-    /// again does better with [`upload_through`](Self::upload_through).
+    /// Uploads data through a new staging buffer, which is filled now. A loop that uploads repeatedly should use
+    /// [`upload_through`](Self::upload_through) instead.
     pub fn upload<'a, T: NoUninit>(&mut self, to: impl Into<Slice<'a>>, data: &[T]) -> &mut Self {
         let to = to.into();
         self.attempt(|commands| {
@@ -120,7 +119,7 @@ impl Commands {
         self.counts.upload_bytes += bytes;
     }
 
-    /// Copies on the device. Both sides have the same size, and lie in different buffers.
+    /// Copies on the device. Both sides have the same size and are in different buffers.
     pub fn copy<'a, 'b>(&mut self, from: impl Into<Slice<'a>>, to: impl Into<Slice<'b>>) -> &mut Self {
         let (from, to) = (from.into(), to.into());
         self.attempt(|commands| {
@@ -135,7 +134,7 @@ impl Commands {
         })
     }
 
-    /// Sets to zero.
+    /// Sets a buffer or a part of it to zero.
     pub fn clear<'a>(&mut self, what: impl Into<Slice<'a>>) -> &mut Self {
         let what = what.into();
         self.attempt(|commands| {
@@ -146,7 +145,7 @@ impl Commands {
         })
     }
 
-    /// Runs a pipeline. No workgroups are no dispatch.
+    /// Runs a pipeline. Zero workgroups do not count as a dispatch.
     pub fn dispatch(&mut self, bound: &Bound, workgroups: [u32; 3]) -> &mut Self {
         self.attempt(|commands| {
             bound.check(workgroups)?;
@@ -163,7 +162,7 @@ impl Commands {
         })
     }
 
-    /// Copies to a readback buffer, behind what these commands copied there before.
+    /// Copies to a readback buffer, after the data that these commands copied there before.
     pub fn download<'a, T: Pod>(&mut self, from: impl Into<Slice<'a>>, to: &mut Readback<T>) -> &mut Self {
         let from = from.into();
         self.attempt(|commands| {
@@ -171,11 +170,11 @@ impl Commands {
             let mapping = &to.mapping;
             let known = commands.mappings.iter().any(|known| Rc::ptr_eq(known, mapping));
             if !known && mapping.turn() != Turn::Idle {
-                return Err(mapping.invalid("still holds what was not read yet"));
+                return Err(mapping.invalid("still holds data that was not read yet"));
             }
             let at = if known { mapping.used.get() } else { 0 };
             if at + bytes > mapping.buffer.raw().size() {
-                return Err(mapping.invalid(&format!("cannot take {bytes} bytes behind {at}")));
+                return Err(mapping.invalid(&format!("cannot take {bytes} bytes after byte {at}")));
             }
             let encoder = commands.transfer(SpanKind::Copy);
             encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, mapping.buffer.raw(), at, bytes);
@@ -191,10 +190,10 @@ impl Commands {
         })
     }
 
-    /// Hands the commands to the device: one submit. It does not wait for them.
+    /// Sends the commands to the device in one submit, without waiting for them.
     ///
     /// # Errors
-    /// The first mistake in the commands, or what else went wrong on the device.
+    /// Returns the first error in the commands, or another error of the device.
     pub fn submit(&mut self) -> Result<Submission, GpuError> {
         self.end_pass();
         self.end_run();
@@ -233,7 +232,7 @@ impl Commands {
         Ok(Submission { gpu, index })
     }
 
-    /// Records, unless something went wrong before.
+    /// Records a command, unless an earlier one failed.
     fn attempt(&mut self, record: impl FnOnce(&mut Self) -> Result<(), GpuError>) -> &mut Self {
         if self.error.is_none() {
             self.error = record(self).err();
@@ -247,7 +246,7 @@ impl Commands {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&descriptor))
     }
 
-    /// A slot for a span, where a metered or traced sample runs and the device can time such spans.
+    /// Reserves a slot for a span, if a metered or traced sample is running and the device can time such spans.
     fn reserve(&mut self, kind: SpanKind, needed: wgpu::Features) -> Option<Slot> {
         self.mark = NO_MARK;
         let inner = &self.gpu.inner;
@@ -261,14 +260,14 @@ impl Commands {
         Some(slot)
     }
 
-    /// Tells a trace what the command that was recorded last does.
+    /// Names the last recorded command in a trace.
     fn name(&self, parts: &[&str]) {
         if self.mark != NO_MARK {
             self.gpu.trace(|log| log.command(self.mark, parts));
         }
     }
 
-    /// The encoder, within a run of copies or clears.
+    /// Returns the encoder, within a run of copies or clears.
     fn transfer(&mut self, kind: SpanKind) -> &mut wgpu::CommandEncoder {
         self.end_pass();
         if self.run.as_ref().is_some_and(|(running, _)| *running != kind) {
@@ -313,7 +312,7 @@ impl Commands {
         self.pass = None;
     }
 
-    /// Forgets everything that was recorded.
+    /// Discards everything that was recorded.
     fn give_up(&mut self) {
         self.end_pass();
         self.run = None;

@@ -18,16 +18,16 @@ use crate::queries::QueryRing;
 use crate::trace::TraceLog;
 use crate::{AdapterFacts, Commands, GpuError};
 
-/// Ways in which the device pretends to be less than it is, so that tests meet adapters that are not at hand.
+/// Restrictions of a device, so that tests cover adapters that are not available.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Does without timestamp queries.
+    /// Disables timestamp queries.
     pub hide_timestamps: bool,
-    /// Binds no more than this many bytes.
+    /// Limits bindings to this many bytes.
     pub max_binding_bytes: Option<u64>,
 }
 
-/// A device that meters itself. Clones are the same device.
+/// A device that meters itself. Clones share the device.
 #[derive(Clone)]
 pub struct Gpu {
     pub(crate) inner: Rc<Inner>,
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) ledger: Ledger,
     pub(crate) memory: Rc<RefCell<MemoryLedger>>,
     pub(crate) ring: RefCell<QueryRing>,
-    /// What happens, in a traced sample.
+    /// Log of a traced sample.
     pub(crate) trace: RefCell<Option<TraceLog>>,
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn open_adapter(
         label: Some("perfharness"),
         required_features: features,
         required_limits: limits.clone(),
-        // Larger blocks would hide in reserved bytes what a workload asks for.
+        // Larger blocks would hide the requests of a workload in the reserved bytes.
         memory_hints: wgpu::MemoryHints::MemoryUsage,
         ..wgpu::DeviceDescriptor::default()
     };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-        .map_err(|error| GpuError::Driver(format!("{} opens no device: {error}", facts.name)))?;
+        .map_err(|error| GpuError::Driver(format!("{} does not open a device: {error}", facts.name)))?;
     let faults = Faults::default();
     let uncaptured = faults.clone();
     device.on_uncaptured_error(std::sync::Arc::new(move |error: wgpu::Error| uncaptured.raise(error.into())));
@@ -96,58 +96,58 @@ pub(crate) fn open_adapter(
 }
 
 impl Gpu {
-    /// Opens the device that the user asked for, and lets it meter this placement's metered and traced samples.
+    /// Opens the device that the user selected, and attaches its meter to this placement's metered and traced samples.
     ///
     /// # Errors
-    /// [`GpuError::NoAdapter`] where there is none, which skips the benchmark.
+    /// Returns [`GpuError::NoAdapter`] if there is none, which skips the benchmark.
     pub fn open(setup: &Setup) -> Result<Self, GpuError> {
         Self::open_with(setup, &GpuOptions::default())
     }
 
-    /// Like [`open`](Self::open), with options.
+    /// As [`open`](Self::open), with options.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// See [`open`](Self::open).
     pub fn open_with(setup: &Setup, options: &GpuOptions) -> Result<Self, GpuError> {
         let gpu = Self::new(setup.device(), options)?;
         setup.attach(gpu.meter());
         Ok(gpu)
     }
 
-    /// Opens a device outside of a placement. `asked` is `auto`, `none`, `noop`, a kind such as `software`, or a
-    /// part of an adapter's name, driver or backend.
+    /// Opens a device outside a placement. `asked` is `auto`, `none`, `noop`, a kind such as `software`, or a part of
+    /// an adapter's name, driver or backend.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// See [`open`](Self::open).
     pub fn new(asked: &str, options: &GpuOptions) -> Result<Self, GpuError> {
         let (adapter, facts) = find(asked)?;
         open_adapter(&adapter, facts, options)
     }
 
-    /// The meter of this device, which [`open`](Self::open) has attached already.
+    /// Returns the meter of this device, which [`open`](Self::open) has already attached.
     pub fn meter(&self) -> Box<dyn Meter> {
         Box::new(GpuMeter::new(self.clone()))
     }
 
-    /// What is known of the adapter; features and limits are those of this device.
+    /// Returns the facts of the adapter; features and limits are those of this device.
     pub fn facts(&self) -> &AdapterFacts {
         &self.inner.facts
     }
 
-    /// wgpu's device, for what this crate has no words for. Nothing that is done with it is counted.
+    /// Returns wgpu's device, for operations that this crate does not offer. They are not counted.
     pub fn device(&self) -> &wgpu::Device {
         &self.inner.device
     }
 
-    /// wgpu's queue; as [`device`](Self::device).
+    /// Returns wgpu's queue, as [`device`](Self::device) returns the device.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.inner.queue
     }
 
-    /// Makes sure that the device has these features.
+    /// Checks that the device has these features.
     ///
     /// # Errors
-    /// [`GpuError::Lacks`] when it has not, which skips the benchmark.
+    /// Returns [`GpuError::Lacks`] if it does not, which skips the benchmark.
     pub fn require(&self, features: wgpu::Features) -> Result<(), GpuError> {
         let missing = feature_names(features - self.inner.features);
         if missing.is_empty() {
@@ -156,10 +156,10 @@ impl Gpu {
         Err(self.lacks(format!("the feature {}", missing.join(", "))))
     }
 
-    /// Makes sure that a shader can be given this many bytes in one piece.
+    /// Checks that a shader can bind this many bytes.
     ///
     /// # Errors
-    /// [`GpuError::Lacks`] when it cannot, which skips the benchmark.
+    /// Returns [`GpuError::Lacks`] if it cannot, which skips the benchmark.
     pub fn require_binding(&self, bytes: u64) -> Result<(), GpuError> {
         let limit = self.max_binding();
         if bytes <= limit {
@@ -172,23 +172,23 @@ impl Gpu {
         GpuError::lacks(&self.inner.facts.name, what, "choose another adapter with --device")
     }
 
-    /// Most bytes that a shader can be given in one piece.
+    /// Returns the largest binding of a shader in bytes.
     pub fn max_binding(&self) -> u64 {
         self.inner.limits.max_storage_buffer_binding_size
     }
 
-    /// Cuts `count` elements into ranges that can be bound one at a time.
+    /// Divides `count` elements into ranges that can be bound one at a time.
     ///
     /// # Errors
-    /// [`GpuError::Lacks`] when not even the smallest aligned piece can be.
+    /// Returns [`GpuError::Lacks`] if not even the smallest aligned piece can be bound.
     pub fn chunks(&self, count: u64, bytes_each: u64) -> Result<Vec<Range<u64>>, GpuError> {
         self.chunks_within(self.max_binding(), count, bytes_each)
     }
 
-    /// Like [`chunks`](Self::chunks), with pieces of at most `budget` bytes.
+    /// As [`chunks`](Self::chunks), with pieces of at most `budget` bytes.
     ///
     /// # Errors
-    /// As [`chunks`](Self::chunks).
+    /// See [`chunks`](Self::chunks).
     pub fn chunks_within(
         &self,
         budget: u64,
@@ -207,37 +207,37 @@ impl Gpu {
     /// Waits until everything that was submitted is done: one sync.
     ///
     /// # Errors
-    /// What went wrong on the device since the last call that could tell.
+    /// Returns the error of the device since the last call that could report one.
     pub fn wait(&self) -> Result<(), GpuError> {
         self.inner.ledger.count(|counts| counts.syncs += 1);
         self.wait_for(None, "everything submitted")
     }
 
-    /// Waits like [`wait`](Self::wait) at the end of a sample: made for `Measured::fence`. The time counts as
-    /// host wait, but no sync is counted, as it is the harness that waits and not the hot path.
+    /// Waits like [`wait`](Self::wait) at the end of a sample, for `Measured::fence`. The time counts as host wait, but
+    /// no sync is counted, because the harness waits and not the hot path.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// See [`wait`](Self::wait).
     pub fn fence(&self) -> Result<(), GpuError> {
         self.wait_for(None, "the fence")
     }
 
-    /// Bytes of the buffers that live now.
+    /// Returns the size of the live buffers in bytes.
     pub fn live_bytes(&self) -> u64 {
         self.inner.memory.borrow().live()
     }
 
-    /// Most bytes that lived at one time since the start of the last metered or traced sample.
+    /// Returns the peak of the live bytes since the start of the last metered or traced sample.
     pub fn peak_bytes(&self) -> u64 {
         self.inner.memory.borrow().peak()
     }
 
-    /// The buffers behind [`peak_bytes`](Self::peak_bytes), by label, largest first.
+    /// Returns the buffers of [`peak_bytes`](Self::peak_bytes), by label, largest first.
     pub fn peak_buffers(&self) -> Vec<PeakBuffers> {
         self.inner.memory.borrow().peak_buffers()
     }
 
-    /// Waits for a submission, or for all; the time counts, the wait itself does not. `why` is for a trace.
+    /// Waits for a submission, or for all. The time is counted, the wait itself is not. `why` is for a trace.
     pub(crate) fn wait_for(
         &self,
         submission: Option<wgpu::SubmissionIndex>,
@@ -252,14 +252,14 @@ impl Gpu {
             self.trace(|log| log.wait(&["wait for ", why], start_ns, wait.as_nanos() as u64));
         }
         if let Err(error) = polled {
-            // A lost device knows no submission; that it is lost is only told to those who poll.
+            // A lost device knows no submission, and reports its loss only on a poll.
             self.poll()?;
             return Err(GpuError::Driver(error.to_string()));
         }
         self.check_faults()
     }
 
-    /// Lets callbacks of finished work run, without waiting for any.
+    /// Runs the callbacks of finished work, without waiting.
     pub(crate) fn poll(&self) -> Result<(), GpuError> {
         let polled = self.inner.device.poll(wgpu::PollType::Poll);
         self.check_faults()?;
@@ -270,7 +270,7 @@ impl Gpu {
         self.inner.faults.check()
     }
 
-    /// Notes something, in a traced sample.
+    /// Adds to the log of a traced sample.
     pub(crate) fn trace(&self, note: impl FnOnce(&mut TraceLog)) {
         if let Some(log) = self.inner.trace.borrow_mut().as_mut() {
             note(log);

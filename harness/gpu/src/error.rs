@@ -1,42 +1,42 @@
-//! What can go wrong, and which outcome of a benchmark it becomes.
+//! Errors, and the outcomes of a benchmark that they become.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perfharness_contract::Failure;
 
-/// Why something could not be done on the GPU. `?` turns it into a [`Failure`] where that is wanted.
+/// Error of an operation on the GPU. `?` converts it to a [`Failure`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// No adapter fits what was asked for; the benchmark is skipped.
+    /// No adapter matches the request; the benchmark is skipped.
     #[error("no adapter: {reason}; {next}")]
     NoAdapter {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What the user can do.
+        /// Next step for the user.
         next: String,
     },
     /// The adapter lacks something that the work needs; the benchmark is skipped.
     #[error("{adapter} lacks {what}; {next}")]
     Lacks {
-        /// The adapter's name.
+        /// Name of the adapter.
         adapter: String,
-        /// The feature or limit.
+        /// The missing feature, or the limit.
         what: String,
-        /// What the user can do.
+        /// Next step for the user.
         next: String,
     },
-    /// Device memory ran out, or never was that large.
+    /// Device memory ran out, or was never large enough.
     #[error("out of device memory: {0}")]
     OutOfMemory(String),
-    /// The driver gave the device up, e.g. because a kernel ran too long.
+    /// The driver reset the device, e.g. because a kernel ran too long.
     #[error("the device was lost: {0}")]
     Lost(String),
-    /// The program asked for something that makes no sense: a bug in a workload or a shader.
+    /// The program made an invalid request: a bug in a workload or a shader.
     #[error("{0}")]
     Invalid(String),
-    /// The driver or wgpu failed for reasons of its own.
+    /// The driver or wgpu failed internally.
     #[error("the driver failed: {0}")]
     Driver(String),
 }
@@ -72,20 +72,20 @@ impl From<wgpu::Error> for GpuError {
     }
 }
 
-/// An error and its causes.
+/// Formats an error and its causes.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// wgpu describes errors over many indented lines; a message is one.
+/// Converts wgpu's indented, multi-line descriptions to one line.
 fn one_line(description: &str) -> String {
     const HEADINGS: [&str; 3] = ["Validation Error", "Internal Error", "Caused by:"];
     let lines = description.lines().map(str::trim).filter(|l| !l.is_empty() && !HEADINGS.contains(l));
     lines.collect::<Vec<_>>().join(": ")
 }
 
-/// What wgpu reported outside of any call's result. Its handlers may run on any thread.
+/// Faults that wgpu reported outside the result of a call. Its handlers may run on any thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     raised: Arc<AtomicBool>,
@@ -93,7 +93,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Keeps the first fault, which is the cause of those that follow it; but a loss outranks everything.
+    /// Keeps the first fault, which causes those after it, but a loss of the device replaces any other fault.
     pub(crate) fn raise(&self, error: GpuError) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none() || matches!(error, GpuError::Lost(_)) {
@@ -102,7 +102,7 @@ impl Faults {
         self.raised.store(true, Ordering::Release);
     }
 
-    /// The fault since the last call, if any. That the device is lost is told every time.
+    /// Returns the fault since the last call, if any. The loss of the device is reported every time.
     pub(crate) fn check(&self) -> Result<(), GpuError> {
         if !self.raised.load(Ordering::Acquire) {
             return Ok(());

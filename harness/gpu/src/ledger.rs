@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use perfharness_platform::clock;
 
-/// What was asked of the device. Of commands it is counted when they are submitted.
+/// Requests to the device. Commands are counted when they are submitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) upload_bytes: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Counts {
     pub(crate) submits: u64,
     pub(crate) dispatches: u64,
     pub(crate) buffer_creates: u64,
-    /// Passes, and runs of copies or clears, that no pair of timestamps brackets.
+    /// Number of passes, and of runs of copies or clears, without a pair of timestamps.
     pub(crate) untimed_passes: u64,
     pub(crate) untimed_copies: u64,
 }
@@ -44,17 +44,17 @@ impl Counts {
     }
 }
 
-/// The counts, and whether anything is counted.
+/// The counts, and whether counting is on.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// When the stretch began; `None` outside of one.
+    /// Start of the stretch; `None` outside one.
     start: Cell<Option<Instant>>,
     counts: RefCell<Counts>,
     host_wait: Cell<Duration>,
 }
 
 impl Ledger {
-    /// Whether a metered or traced sample is under way. In all others this is what metering costs.
+    /// Whether a metered or traced sample is running. In all other samples this check is the only overhead of metering.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.start.get().is_some()
@@ -77,7 +77,7 @@ impl Ledger {
         self.start.set(Some(clock::now()));
     }
 
-    /// Ends the stretch: its wall-clock time, its counts, and the time that the host waited.
+    /// Ends the stretch, and returns its wall-clock time, its counts, and the time that the host waited.
     pub(crate) fn stop(&self) -> (Duration, Counts, Duration) {
         let wall = self.start.take().map_or(Duration::ZERO, |start| start.elapsed());
         (wall, *self.counts.borrow(), self.host_wait.get())

@@ -1,17 +1,18 @@
 //! A wgpu device that meters itself.
 //!
-//! A workload opens a [`Gpu`], and from then on every metered sample has readings of [`gpu_metrics`], which it declares with [`gpu_meter`]: device time,
-//! copies by direction, waits of the host, submits, dispatches, buffers and memory. A traced sample has the same things
-//! with their time. In timed samples all that is off. Nothing happens behind the author's back: each method says what it copies and whether it waits.
+//! A workload opens a [`Gpu`] and declares its meter with [`gpu_meter`]. From then on every metered sample has readings
+//! of [`gpu_metrics`]: device time, copies by direction, waits of the host, submits, dispatches, buffers and memory. A
+//! traced sample has the same events with their times. In timed samples all of this is off. Nothing is implicit: each
+//! method documents its copies and waits.
 //!
-//! | to | use | it costs |
+//! | task | use | cost |
 //! | --- | --- | --- |
-//! | bring data to the device | [`Commands::upload`] | a staging buffer for each call |
-//! | bring data to the device again and again | [`Commands::upload_through`] a [`Staging`] | a wait where the device is behind |
+//! | upload data | [`Commands::upload`] | a staging buffer per call |
+//! | upload data repeatedly | [`Commands::upload_through`] a [`Staging`] | a wait if the device is behind |
 //! | change a few bytes | [`Gpu::write_buffer`] | a copy that cannot be timed |
 //! | run a shader | [`Gpu::pipeline`], [`Pipeline::bind`], [`Commands::dispatch`] | |
-//! | read a result | [`Gpu::read`] | a readback buffer, a submit and a sync for each call |
-//! | read results again and again | [`Commands::download`] to a [`Readback`] | a sync for each [`Readback::wait`] |
+//! | read a result | [`Gpu::read`] | a readback buffer, a submit and a sync per call |
+//! | read results repeatedly | [`Commands::download`] to a [`Readback`] | a sync per [`Readback::wait`] |
 //! | read results without waiting | the same, and [`Readback::poll`] later | |
 //! | end a sample | [`Gpu::fence`] | host wait, but no sync |
 //!
@@ -112,7 +113,7 @@ pub use readback::Readback;
 pub use staging::Staging;
 pub use wgpu;
 
-/// The author's guide, whose programs are compiled by the documentation tests.
+/// The author's guide, whose programs the documentation tests compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/adding-a-workload.md")]
 struct Guide;

@@ -1,4 +1,4 @@
-//! The life of a buffer that host and device take turns with.
+//! States of a buffer that host and device use alternately.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::{Buffer, Gpu, GpuError};
 
-/// Whose turn it is.
+/// Current user of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Nobody's: free for commands.
+    /// Nobody: free for commands.
     Idle,
-    /// Commands use it that are not submitted yet.
+    /// Commands that are not submitted yet.
     Recorded,
-    /// The device's; the host's as soon as it is done.
+    /// The device, and then the host as soon as the device is done.
     Device,
-    /// The host's: it is mapped.
+    /// The host: the buffer is mapped.
     Host,
     /// Mapping failed.
     Failed,
@@ -25,15 +25,15 @@ impl Turn {
     const ALL: [Self; 5] = [Self::Idle, Self::Recorded, Self::Device, Self::Host, Self::Failed];
 }
 
-/// A mappable buffer and whose turn it is.
+/// A mappable buffer and its current user.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) buffer: Buffer,
     mode: wgpu::MapMode,
-    /// An atomic, since wgpu may call back from any thread.
+    /// Atomic, because wgpu may call back from any thread.
     turn: Arc<AtomicU8>,
     submission: RefCell<Option<wgpu::SubmissionIndex>>,
-    /// Bytes from the start that are in use.
+    /// Number of bytes in use, from the start.
     pub(crate) used: Cell<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Mapping {
         self.turn.store(turn as u8, Ordering::Release);
     }
 
-    /// The commands that use it were submitted: it becomes the host's when they are done.
+    /// Marks the commands that use it as submitted: the host gets it when they are done.
     pub(crate) fn submitted(&self, submission: Option<wgpu::SubmissionIndex>) {
         *self.submission.borrow_mut() = submission;
         self.set(Turn::Device);
@@ -71,7 +71,7 @@ impl Mapping {
         });
     }
 
-    /// The commands that use it were given up.
+    /// Marks the commands that use it as discarded.
     pub(crate) fn abandoned(&self) {
         match self.mode {
             wgpu::MapMode::Read => self.set(Turn::Idle),
@@ -79,7 +79,7 @@ impl Mapping {
         }
     }
 
-    /// Waits until it is the host's.
+    /// Waits until the host has it.
     pub(crate) fn settle(&self, gpu: &Gpu) -> Result<(), GpuError> {
         if self.turn() == Turn::Device {
             gpu.wait_for(self.submission.borrow().clone(), self.buffer.label())?;

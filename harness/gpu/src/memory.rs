@@ -1,4 +1,4 @@
-//! Which buffers live, which lived when there were most bytes of them, and in a traced sample when. No device.
+//! Live buffers, those at the peak of their bytes, and in a traced sample the course over time. Without a device.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,23 +7,23 @@ use perfharness_contract::PointLog;
 use perfharness_contract::protocol::{Trace, TraceCounter};
 use perfharness_platform::clock;
 
-/// Moments that are kept of a traced sample.
+/// Number of points that are kept of a traced sample.
 const POINTS_KEPT: usize = 8192;
-/// What the live bytes are called in a trace.
+/// Name of the live bytes in a trace.
 const DEVICE_LIVE: &str = "device-live";
 
-/// A kind of buffer that was alive when memory was at its peak.
+/// Buffers of one label that were alive when memory was at its peak.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeakBuffers {
-    /// Their label.
+    /// Label of the buffers.
     pub label: String,
-    /// How many there were.
+    /// Number of buffers.
     pub count: u64,
-    /// Their bytes, all together.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
-/// Names an entry of the ledger.
+/// Identifies an entry of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryId(usize);
 
@@ -33,17 +33,17 @@ struct Entry {
     bytes: u64,
 }
 
-/// Live buffers and the peak since the last `restart`. It is kept in every mode, since what lives at the start
-/// of a sample was created before it.
+/// Live buffers and the peak since the last `restart`. It is kept in every mode, because buffers that live at the start
+/// of a sample were created before it.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryLedger {
     entries: Vec<Option<Entry>>,
     vacant: Vec<usize>,
     live: u64,
     peak: u64,
-    /// Who made up the peak. `None` while the live buffers do: they are only listed once one of them goes.
+    /// Buffers at the peak. `None` as long as the live buffers are the peak; they are listed when one is freed.
     holders: Option<Vec<PeakBuffers>>,
-    /// When there was how much, in a traced sample.
+    /// Live bytes over time, in a traced sample.
     points: Option<Box<PointLog<POINTS_KEPT>>>,
 }
 
@@ -83,13 +83,13 @@ impl MemoryLedger {
         }
     }
 
-    /// Notes from here on when there is how much.
+    /// Starts to record the live bytes over time.
     pub(crate) fn start_trace(&mut self) {
         self.points = Some(Box::default());
         self.note();
     }
 
-    /// Ends that, and adds what was noted.
+    /// Stops the recording, and adds it to the trace.
     pub(crate) fn stop_trace(&mut self, trace: &mut Trace) {
         let Some(log) = self.points.take() else { return };
         let mut points = log.points();
@@ -104,7 +104,7 @@ impl MemoryLedger {
         });
     }
 
-    /// Lets the peak start again at what lives now.
+    /// Restarts the peak at the present live bytes.
     pub(crate) fn restart(&mut self) {
         self.peak = self.live;
         self.holders = None;
@@ -118,7 +118,7 @@ impl MemoryLedger {
         self.peak
     }
 
-    /// The buffers behind the peak, by label, largest first.
+    /// Returns the buffers at the peak, by label, largest first.
     pub(crate) fn peak_buffers(&self) -> Vec<PeakBuffers> {
         self.holders.clone().unwrap_or_else(|| self.list_live())
     }
@@ -140,7 +140,7 @@ impl MemoryLedger {
     }
 }
 
-/// The share of the reserved bytes that nothing is allocated in; `None` where nothing is reserved.
+/// Returns the share of the reserved bytes without an allocation; `None` if nothing is reserved.
 pub(crate) fn fragmentation(allocated: u64, reserved: u64) -> Option<f64> {
     (reserved > 0).then(|| 1.0 - allocated.min(reserved) as f64 / reserved as f64)
 }

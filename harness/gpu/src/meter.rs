@@ -1,4 +1,4 @@
-//! What metered and traced samples say of the device.
+//! Readings and traces of the device in metered and traced samples.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::spans::{SpanTally, nanoseconds};
 use crate::trace::TraceLog;
 use crate::{Gpu, metric};
 
-/// How often both clocks are looked at, before and after a traced sample.
+/// Number of readings of both clocks before and after a traced sample.
 const MOMENTS: u32 = 8;
-/// Names that are told of what made a peak.
+/// Number of labels that are reported for a peak.
 const HOLDERS: usize = 5;
 
-/// The meter that a device attaches. A workload that opens a device declares it.
+/// Returns the definition of the meter that a device attaches. A workload that opens a device declares it.
 pub fn gpu_meter() -> MeterDef {
     MeterDef::new("gpu", 1, metric::gpu_metrics())
 }
@@ -28,7 +28,7 @@ pub fn gpu_meter() -> MeterDef {
 pub(crate) struct GpuMeter {
     gpu: Gpu,
     growth: Growth,
-    /// What was found of the device's clock before a traced sample.
+    /// Moments of the device's clock before a traced sample.
     moments: Vec<Moment>,
 }
 
@@ -47,12 +47,12 @@ impl GpuMeter {
             return Vec::new();
         }
         let inside_encoders = inner.features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
-        // The ledger is off, so that these waits count nowhere.
+        // The ledger is off, so these waits are not counted.
         let wait = || self.gpu.wait_for(None, "the clock").is_ok();
         moments(&inner.device, &inner.queue, inside_encoders, MOMENTS, wait)
     }
 
-    /// Adds the stretches of device time, as far as they came back.
+    /// Adds the spans of device time whose timestamps were read back.
     fn add_device_spans(&self, log: &TraceLog, tally: &SpanTally, moments: &[Moment], trace: &mut Trace) {
         let Some(first) = tally.found().iter().map(|found| found.span.begin()).min() else { return };
         let period = self.gpu.queue().get_timestamp_period();
@@ -65,7 +65,7 @@ impl GpuMeter {
         if place.own_clock {
             let adapter = &self.gpu.facts().name;
             let why = format!(
-                "timestamps of {adapter} around nothing did not come back, so its spans have their own clock"
+                "{adapter} did not return its calibration timestamps, so its spans have their own clock"
             );
             trace.absent.insert(format!("{track}-clock"), why);
         }
@@ -94,7 +94,7 @@ impl Meter for GpuMeter {
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         let inner = &self.gpu.inner;
         let (wall, counts, host_wait) = inner.ledger.stop();
-        // The ledger is off by now, so that this wait counts nowhere.
+        // The ledger is off by now, so this wait is not counted.
         let wait = || self.gpu.wait_for(None, "the meter").is_ok();
         let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
         let mut put = |id: &str, reading: Reading| readings.insert(id.to_owned(), reading);
@@ -154,7 +154,7 @@ impl Meter for GpuMeter {
     }
 }
 
-/// A quantity, or why there is none.
+/// A quantity, or the reason why there is none.
 type Quantity = Result<f64, String>;
 
 fn value(quantity: &Quantity) -> Reading {
@@ -190,7 +190,7 @@ struct DeviceTimes {
     copies: Quantity,
 }
 
-/// Device times, as far as every span that belongs to them came back.
+/// Returns the device times, if all spans that belong to them were read back.
 fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> DeviceTimes {
     let adapter = &gpu.facts().name;
     let features = gpu.inner.features;
@@ -220,7 +220,7 @@ fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> DeviceTimes {
     }
 }
 
-/// What wgpu's allocator holds, and the share of it that is unused.
+/// Returns the bytes that wgpu's allocator holds, and their unused share.
 fn reserved(gpu: &Gpu) -> (Quantity, Quantity) {
     let Some(report) = gpu.device().generate_allocator_report() else {
         let absent = || Err(format!("wgpu reports no reserved memory on {}", gpu.facts().backend));

@@ -1,4 +1,4 @@
-//! Compute pipelines, and what they are bound to.
+//! Compute pipelines and their bindings.
 
 use std::fmt;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::shader::{Access, Binding, Entry, groups, reflect};
 use crate::{Buffer, Gpu, GpuError, Slice};
 
-/// A compute pipeline with the names of its bindings. Clones are the same pipeline.
+/// A compute pipeline with the names of its bindings. Clones share the pipeline.
 #[derive(Clone)]
 pub struct Pipeline {
     inner: Rc<Inner>,
@@ -35,16 +35,16 @@ pub struct Bound {
 }
 
 impl Gpu {
-    /// Makes a compute pipeline from WGSL. The bindings that the entry point uses lie in group 0 and are found by
+    /// Creates a compute pipeline from WGSL. The bindings that the entry point uses are in group 0 and are found by
     /// their names in the source.
     ///
     /// # Errors
-    /// [`GpuError::Invalid`] with the place in the source, and [`GpuError::Lacks`] for what the device has not.
+    /// Returns [`GpuError::Invalid`] with the position in the source, or [`GpuError::Lacks`] for a missing feature.
     pub fn pipeline(&self, label: &str, source: &str, entry_point: &str) -> Result<Pipeline, GpuError> {
         let entry = reflect(label, source, entry_point)?;
         let limit = self.inner.limits.max_compute_workgroup_storage_size;
         if entry.workgroup_bytes > u64::from(limit) {
-            // wgpu 30 does not check it, and drivers answer with whatever they like.
+            // wgpu 30 does not check this, and drivers report arbitrary errors.
             let needed = entry.workgroup_bytes;
             return Err(self.lacks(format!(
                 "{needed} bytes for a workgroup of the pipeline `{label}`: its limit is {limit}"
@@ -73,9 +73,11 @@ impl Gpu {
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        // The source itself is valid by now, so what remains is what this device does not offer.
+        // The source itself is valid here, so the remaining errors are features that this device lacks.
         self.check_faults().map_err(|error| match error {
-            GpuError::Invalid(cause) => self.lacks(format!("what the pipeline `{label}` needs: {cause}")),
+            GpuError::Invalid(cause) => {
+                self.lacks(format!("something that the pipeline `{label}` needs: {cause}"))
+            }
             other => other,
         })?;
         let inner = Inner { gpu: self.clone(), label: label.to_owned(), entry, layout, raw };
@@ -102,16 +104,15 @@ fn layout_entry(binding: &Binding) -> wgpu::BindGroupLayoutEntry {
 }
 
 impl Pipeline {
-    /// What it is called.
+    /// Returns the label.
     pub fn label(&self) -> &str {
         &self.inner.label
     }
 
-    /// Binds buffers, or parts of them, by the names in the source: every binding that the entry point uses, and
-    /// no other.
+    /// Binds buffers, or parts of them, by the names in the source: exactly those that the entry point uses.
     ///
     /// # Errors
-    /// [`GpuError::Invalid`] that names the pipeline and the binding.
+    /// Returns [`GpuError::Invalid`], which names the pipeline and the binding.
     pub fn bind<'a, S: Into<Slice<'a>>>(
         &self,
         bindings: impl IntoIterator<Item = (&'a str, S)>,
@@ -175,14 +176,17 @@ impl Pipeline {
             return Err(self.invalid(&binding.name, &what));
         }
         if !slice.offset.is_multiple_of(u64::from(alignment)) {
-            let what = format!("starts at byte {} of `{label}`, no multiple of {alignment}", slice.offset);
+            let what = format!(
+                "starts at byte {} of `{label}`, which is not a multiple of {alignment}",
+                slice.offset
+            );
             return Err(self.invalid(&binding.name, &what));
         }
         Ok(())
     }
 
-    /// Workgroups for so many items along x. Where that takes more than the device has, they are spread over y, and
-    /// the shader finds its item at `id.y * (num_workgroups.x * SIZE) + id.x` and stops where that is too large.
+    /// Returns the workgroups for `items` items along x. If the device does not support that many, they are spread over
+    /// y, and the shader finds its item at `id.y * (num_workgroups.x * SIZE) + id.x` and stops if that is too large.
     pub fn groups(&self, items: u64) -> [u32; 3] {
         let limit = self.inner.gpu.inner.limits.max_compute_workgroups_per_dimension;
         groups(items, self.inner.entry.workgroup[0], limit)
@@ -194,7 +198,7 @@ impl Pipeline {
 }
 
 impl Bound {
-    /// As [`Pipeline::groups`].
+    /// See [`Pipeline::groups`].
     pub fn groups(&self, items: u64) -> [u32; 3] {
         self.pipeline.groups(items)
     }

@@ -1,4 +1,4 @@
-//! Timestamp queries: slots are handed out, filled by the device, and read back without waiting.
+//! Timestamp queries, whose slots the device fills and which are read back without waiting.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::clock::Moment;
 use crate::spans::{SpanKind, SpanTally};
 use crate::trace::NO_MARK;
 
-/// Queries in a set; each span takes two.
+/// Number of queries in a set; each span takes two.
 const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
 const BYTES: u64 = QUERIES as u64 * wgpu::QUERY_SIZE as u64;
 
@@ -20,19 +20,19 @@ const IN_FLIGHT: u8 = 1;
 const MAPPED: u8 = 2;
 const FAILED: u8 = 3;
 
-/// A query set with the two buffers that its values travel through.
+/// A query set with the two buffers through which its values are read back.
 #[derive(Debug)]
 struct Set {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readback: wgpu::Buffer,
     used: Cell<u32>,
-    /// Slots whose commands have not been submitted yet.
+    /// Number of slots whose commands have not been submitted yet.
     open: Cell<u32>,
-    /// Submitted spans, by their first query: each of them must come back.
+    /// Submitted spans, by their first query, all of which must be read back.
     expected: RefCell<Vec<(SpanKind, u32)>>,
-    /// What a trace knows them by, for each pair of queries; empty as long as nothing was traced. It is apart because
-    /// metered samples are not to take more memory for it.
+    /// Marks of the spans in a trace, for each pair of queries; empty as long as nothing was traced. They are separate,
+    /// so that metered samples take no additional memory for them.
     marks: RefCell<Vec<u32>>,
     state: Arc<AtomicU8>,
 }
@@ -57,7 +57,7 @@ impl Set {
             readback: buffer("meter readback", wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
             used: Cell::new(0),
             open: Cell::new(0),
-            // All that fit: what metering needs must not be taken for what the hot path keeps.
+            // Room for all, because memory for metering must not look like growth of the hot path.
             expected: RefCell::new(Vec::with_capacity((QUERIES / 2) as usize)),
             marks: RefCell::default(),
             state: Arc::default(),
@@ -89,7 +89,7 @@ impl Set {
         self.marks.borrow().get(first as usize / 2).copied().unwrap_or(NO_MARK)
     }
 
-    /// Sends the values on their way to the host.
+    /// Starts to read the values back.
     fn flush(&self, device: &wgpu::Device, queue: &wgpu::Queue) {
         let used = self.used.get();
         let mut encoder =
@@ -110,7 +110,7 @@ impl Set {
         });
     }
 
-    /// Takes the values in, and makes the set ready for the next ones.
+    /// Takes the values, and prepares the set for the next ones.
     fn collect(&self, tally: &mut SpanTally) {
         let mut expected = self.expected.borrow_mut();
         let view = (self.state() == MAPPED).then(|| self.readback.get_mapped_range(..).ok()).flatten();
@@ -134,7 +134,7 @@ impl Set {
     }
 }
 
-/// The two queries of one span. Dropped without being submitted, the span is not expected back.
+/// The two queries of one span. If it is dropped without a submit, the span is not expected.
 #[derive(Debug)]
 pub(crate) struct Slot {
     set: Rc<Set>,
@@ -159,7 +159,7 @@ impl Slot {
         }
     }
 
-    /// A pair of timestamps around nothing. Not every device takes them outside of passes.
+    /// Takes a pair of timestamps around no work. Not every device supports timestamps outside passes.
     fn around_nothing(&self, encoder: &mut wgpu::CommandEncoder, inside_encoders: bool) {
         if inside_encoders {
             self.begin(encoder);
@@ -171,7 +171,7 @@ impl Slot {
         }
     }
 
-    /// The commands that fill it are on their way.
+    /// Marks the commands that fill the slot as submitted.
     pub(crate) fn submitted(self) {
         self.set.expected.borrow_mut().push((self.kind, self.first));
     }
@@ -183,25 +183,25 @@ impl Drop for Slot {
     }
 }
 
-/// Query sets in rotation: one is filled while others are on their way back. Where all are, one more is made,
-/// since waiting would be measured.
+/// Query sets in rotation: one is filled while others are read back. If all are in use, another one is created, because
+/// waiting would be measured.
 #[derive(Debug, Default)]
 pub(crate) struct QueryRing {
     current: Option<Rc<Set>>,
     others: Vec<Rc<Set>>,
     tally: SpanTally,
-    /// Spans of the stretch before.
+    /// Number of spans of the previous stretch.
     spans: usize,
 }
 
 impl QueryRing {
-    /// Makes the first set, so that no sample has to.
+    /// Creates the first set, so that no sample has to.
     pub(crate) fn prepare(&mut self, device: &wgpu::Device) {
         self.tally = SpanTally::with_room(2 * self.spans);
         self.current.get_or_insert_with(|| Rc::new(Set::new(device)));
     }
 
-    /// Makes the room that a traced sample takes, too.
+    /// Also reserves the room that a traced sample needs.
     pub(crate) fn prepare_trace(&mut self, device: &wgpu::Device) {
         self.prepare(device);
         if let Some(set) = &self.current {
@@ -209,7 +209,7 @@ impl QueryRing {
         }
     }
 
-    /// The next slot; a trace will know its span by `mark`.
+    /// Returns the next slot, whose span has the mark `mark` in a trace.
     pub(crate) fn reserve(&mut self, device: &wgpu::Device, kind: SpanKind, mark: u32) -> Slot {
         let set = match self.current.take() {
             Some(set) if !set.is_full() => set,
@@ -226,7 +226,7 @@ impl QueryRing {
         Slot { set, kind, first }
     }
 
-    /// A set whose values have come back, emptied.
+    /// Returns a set whose values have been read back, emptied.
     fn vacant(&mut self) -> Option<Rc<Set>> {
         let at = self.others.iter().position(|set| matches!(set.state(), MAPPED | FAILED))?;
         let set = self.others.swap_remove(at);
@@ -234,7 +234,7 @@ impl QueryRing {
         Some(set)
     }
 
-    /// Sends on what is full and wholly submitted. To be called after every submit.
+    /// Starts to read back sets that are full and completely submitted. Called after every submit.
     pub(crate) fn flush_full(&self, device: &wgpu::Device, queue: &wgpu::Queue) {
         for set in self.others.iter().chain(&self.current) {
             if set.state() == FILLING && set.is_full() && set.open.get() == 0 {
@@ -243,7 +243,7 @@ impl QueryRing {
         }
     }
 
-    /// Everything that has come back once `wait` has waited for the device.
+    /// Returns everything that was read back, after `wait` has waited for the device.
     pub(crate) fn finish(
         &mut self,
         device: &wgpu::Device,
@@ -262,7 +262,7 @@ impl QueryRing {
                 set.collect(&mut self.tally);
             }
         }
-        // A set that unsubmitted commands still point into, or that never came back, is not used again.
+        // A set that unsubmitted commands still refer to, or that was never read back, is not used again.
         self.others = sets.into_iter().filter(|set| set.open.get() == 0 && set.state() == FILLING).collect();
         self.current = self.others.pop();
         self.spans = self.tally.expected() as usize;
@@ -270,8 +270,8 @@ impl QueryRing {
     }
 }
 
-/// Lets an idle device take timestamps, one pair after the other, and looks at the host's clock around each. What does
-/// not come back is left out.
+/// Makes an idle device take timestamps, one pair after the other, and reads the host's clock around each. Pairs that
+/// are not read back are left out.
 pub(crate) fn moments(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

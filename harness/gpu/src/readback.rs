@@ -1,4 +1,4 @@
-//! From the device to the host.
+//! Transfer from the device to the host.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,9 +9,9 @@ use bytemuck::Pod;
 use crate::mapping::{Mapping, Turn};
 use crate::{Gpu, GpuError};
 
-/// A buffer that results are read back through, for use again and again.
+/// A reusable buffer through which results are read back.
 ///
-/// Downloads of one submit follow each other in it and are read together: three values cost one sync, not three.
+/// The downloads of one submit are stored one after the other and read together: three values cost one sync, not three.
 pub struct Readback<T> {
     gpu: Gpu,
     pub(crate) mapping: Rc<Mapping>,
@@ -25,10 +25,10 @@ impl<T> fmt::Debug for Readback<T> {
 }
 
 impl Gpu {
-    /// Makes a readback buffer for up to `count` elements.
+    /// Creates a readback buffer for up to `count` elements.
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn readback<T: Pod>(&self, label: &str, count: u64) -> Result<Readback<T>, GpuError> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
         let buffer = self.buffer_with(label, count.saturating_mul(size_of::<T>() as u64), usage)?;
@@ -38,30 +38,30 @@ impl Gpu {
 }
 
 impl<T: Pod> Readback<T> {
-    /// Waits for what was downloaded and takes it: one sync, whether or not it had come already.
+    /// Waits for the downloaded data and returns it: one sync, even if the data has already arrived.
     ///
     /// # Errors
-    /// When nothing was downloaded and submitted, or the device fails.
+    /// Returns an error if nothing was downloaded and submitted, or the device fails.
     pub fn wait(&mut self) -> Result<Vec<T>, GpuError> {
         let mut values = vec![T::zeroed(); self.downloaded()];
         self.wait_into(&mut values)?;
         Ok(values)
     }
 
-    /// Like [`wait`](Self::wait), without allocating: `values` has as many elements as were downloaded.
+    /// Like [`wait`](Self::wait), without allocating: `values` must have as many elements as were downloaded.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// See [`wait`](Self::wait).
     pub fn wait_into(&mut self, values: &mut [T]) -> Result<(), GpuError> {
         self.gpu.count(|counts| counts.syncs += 1);
         self.mapping.settle(&self.gpu)?;
         self.take_into(values)
     }
 
-    /// Takes what was downloaded if it has come, without waiting for it.
+    /// Returns the downloaded data if it has arrived, without waiting for it.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// See [`wait`](Self::wait).
     pub fn poll(&mut self) -> Result<Option<Vec<T>>, GpuError> {
         if self.mapping.turn() == Turn::Device {
             self.gpu.poll()?;
@@ -75,13 +75,13 @@ impl<T: Pod> Readback<T> {
         Ok(Some(values))
     }
 
-    /// Elements that were downloaded into it since it was last read.
+    /// Number of elements that were downloaded since the last read.
     fn downloaded(&self) -> usize {
         let bytes = self.mapping.used.get().min(self.mapping.buffer.bytes());
         bytes as usize / size_of::<T>().max(1)
     }
 
-    /// Copies the mapped bytes out, once: mapped memory can be slow to read.
+    /// Copies the mapped bytes once, because mapped memory can be slow to read.
     fn take_into(&mut self, values: &mut [T]) -> Result<(), GpuError> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
         let raw = self.mapping.buffer.raw();
@@ -91,7 +91,7 @@ impl<T: Pod> Readback<T> {
                 Ok(())
             }
             Ok(view) => Err(self.mapping.invalid(&format!(
-                "holds {} downloaded bytes, which are not read into {}",
+                "holds {} downloaded bytes, which do not fit {} bytes exactly",
                 view.len(),
                 bytes.len()
             ))),

@@ -1,10 +1,10 @@
-//! What a shader wants to be given, read from its source. Pure: no device.
+//! Bindings and limits of a shader, read from its source. Pure functions without a device.
 
 use wgpu::naga;
 
 use crate::GpuError;
 
-/// What a binding is for the shader.
+/// Access of a shader to a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Uniform,
@@ -18,16 +18,16 @@ pub(crate) struct Binding {
     pub(crate) name: String,
     pub(crate) index: u32,
     pub(crate) access: Access,
-    /// The size of its type; with one element where an array has no size.
+    /// Size of its type; an array without a size counts with one element.
     pub(crate) min_bytes: u64,
 }
 
-/// An entry point and what it uses.
+/// An entry point and the bindings that it uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) bindings: Vec<Binding>,
     pub(crate) workgroup: [u32; 3],
-    /// Memory that a workgroup shares.
+    /// Size of the memory that a workgroup shares.
     pub(crate) workgroup_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn reflect(label: &str, source: &str, entry: &str) -> Result<Entry, G
         module.entry_points.iter().position(|e| e.name == entry && e.stage == naga::ShaderStage::Compute);
     let at = found.ok_or_else(|| {
         let names: Vec<&str> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
-        invalid(format!("there is no compute entry point `{entry}`; the source has {names:?}"))
+        invalid(format!("compute entry point `{entry}` not found; the source has {names:?}"))
     })?;
     let uses = info.get_entry_point(at);
     let mut bindings = Vec::new();
@@ -71,7 +71,7 @@ pub(crate) fn reflect(label: &str, source: &str, entry: &str) -> Result<Entry, G
                 Access::Write
             }
             naga::AddressSpace::Storage { .. } => Access::Read,
-            _ => return Err(invalid(format!("binding `{name}` is no buffer"))),
+            _ => return Err(invalid(format!("binding `{name}` is not a buffer"))),
         };
         bindings.push(Binding { name, index: place.binding, access, min_bytes });
     }
@@ -79,14 +79,14 @@ pub(crate) fn reflect(label: &str, source: &str, entry: &str) -> Result<Entry, G
     Ok(Entry { bindings, workgroup: module.entry_points[at].workgroup_size, workgroup_bytes })
 }
 
-/// Workgroups for so many items along x, spread over y where x has no more.
+/// Returns the workgroups for `items` items along x, spread over y beyond the limit of x.
 pub(crate) fn groups(items: u64, group_size: u32, limit: u32) -> [u32; 3] {
     let needed = items.div_ceil(u64::from(group_size.max(1)));
     if needed <= u64::from(limit) {
         return [needed as u32, 1, 1];
     }
     let rows = needed.div_ceil(u64::from(limit));
-    // As even as possible, so that little of the last row is idle.
+    // As even as possible, so that few workgroups of the last row are idle.
     [needed.div_ceil(rows) as u32, rows as u32, 1]
 }
 

@@ -1,13 +1,13 @@
-//! From pairs of timestamps to device time. Pure: ticks in, ticks out.
+//! Device time from pairs of timestamps. Pure functions on ticks.
 
-/// What a span brackets.
+/// Kind of the commands in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum SpanKind {
     /// A compute pass with its dispatches.
     Compute,
-    /// Copies that follow each other.
+    /// Consecutive copies.
     Copy,
-    /// Clearing of buffers: the device is busy, but nothing is copied.
+    /// Clears of buffers: the device is busy, but nothing is copied.
     Clear,
 }
 
@@ -19,8 +19,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// A pair of timestamps as the device left it. Zero stands for a slot that was never written, and drivers
-    /// are known to return reversed pairs: both are missing, which is not the same as short.
+    /// Converts a pair of timestamps of the device. Zero stands for a slot that was never written, and drivers are
+    /// known to return reversed pairs: both are missing, which differs from short.
     pub(crate) fn from_pair(begin: u64, end: u64) -> Option<Self> {
         (begin != 0 && end != 0 && end >= begin).then_some(Self { begin, end })
     }
@@ -34,7 +34,7 @@ impl Span {
     }
 }
 
-/// Device ticks in which at least one of the spans was under way: overlaps count once.
+/// Returns the device ticks in which at least one of the spans was running; overlaps count once.
 pub(crate) fn merged_ticks(spans: impl IntoIterator<Item = Span>) -> u64 {
     let mut sorted: Vec<Span> = spans.into_iter().collect();
     sorted.sort_unstable();
@@ -42,23 +42,23 @@ pub(crate) fn merged_ticks(spans: impl IntoIterator<Item = Span>) -> u64 {
     let mut covered_to = 0;
     for span in sorted {
         let begin = span.begin.max(covered_to);
-        // Ticks are subtracted as integers: an absolute tick count has more digits than a float64 holds.
+        // Ticks are subtracted as integers, because an absolute tick count has more digits than a float64 holds.
         total += span.end.saturating_sub(begin);
         covered_to = covered_to.max(span.end);
     }
     total
 }
 
-/// A span that came back.
+/// A span that was read back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) kind: SpanKind,
-    /// What a trace knows it by.
+    /// Mark of the span in a trace.
     pub(crate) mark: u32,
     pub(crate) span: Span,
 }
 
-/// The spans of one stretch: those that came back, and how many did not.
+/// Spans of one stretch: those that were read back, and the number of missing ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SpanTally {
     found: Vec<Found>,
@@ -66,12 +66,12 @@ pub(crate) struct SpanTally {
 }
 
 impl SpanTally {
-    /// With room for so many spans, so that taking them in allocates nothing.
+    /// Creates a tally with room for `spans` spans, so that adding them allocates nothing.
     pub(crate) fn with_room(spans: usize) -> Self {
         Self { found: Vec::with_capacity(spans), missing: 0 }
     }
 
-    /// Takes in the timestamps of one span that was submitted.
+    /// Adds the timestamps of one submitted span.
     pub(crate) fn add(&mut self, kind: SpanKind, mark: u32, begin: u64, end: u64) {
         match Span::from_pair(begin, end) {
             Some(span) => self.found.push(Found { kind, mark, span }),
@@ -79,38 +79,38 @@ impl SpanTally {
         }
     }
 
-    /// Takes in spans whose timestamps could not be read at all.
+    /// Adds spans whose timestamps could not be read at all.
     pub(crate) fn add_missing(&mut self, count: u64) {
         self.missing += count;
     }
 
-    /// Those that came back.
+    /// Returns the spans that were read back.
     pub(crate) fn found(&self) -> &[Found] {
         &self.found
     }
 
-    /// How many spans were submitted.
+    /// Returns the number of submitted spans.
     pub(crate) fn expected(&self) -> u64 {
         self.found.len() as u64 + self.missing
     }
 
-    /// How many of them did not come back.
+    /// Returns the number of missing spans.
     pub(crate) fn missing(&self) -> u64 {
         self.missing
     }
 
-    /// Ticks in which the device was at work.
+    /// Returns the ticks in which the device was busy.
     pub(crate) fn busy_ticks(&self) -> u64 {
         merged_ticks(self.found.iter().map(|found| found.span))
     }
 
-    /// Ticks in which a copy was under way.
+    /// Returns the ticks in which a copy was running.
     pub(crate) fn copy_ticks(&self) -> u64 {
         merged_ticks(self.found.iter().filter(|found| found.kind == SpanKind::Copy).map(|found| found.span))
     }
 }
 
-/// Ticks as nanoseconds; `period` is the length of a tick in ns.
+/// Converts ticks to nanoseconds; `period` is the length of a tick in ns.
 pub(crate) fn nanoseconds(ticks: u64, period: f32) -> f64 {
     ticks as f64 * f64::from(period)
 }

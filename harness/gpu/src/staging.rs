@@ -1,4 +1,4 @@
-//! From the host to the device, through memory that is made once.
+//! Transfer from the host to the device, through preallocated memory.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,11 +7,11 @@ use crate::buffer::Buffer;
 use crate::mapping::{Mapping, Turn};
 use crate::{Gpu, GpuError};
 
-/// Staging buffers in rotation, for uploads again and again.
+/// Staging buffers in rotation, for repeated uploads.
 ///
-/// Each upload takes the next slot. With two slots the host fills one while the device reads the other. A slot
-/// that the device is not done with is waited for: that time is host wait, but no sync, since whether it comes to
-/// that depends on the device's pace.
+/// Each upload takes the next slot. With two slots the host fills one while the device reads the other. If the device
+/// still uses a slot, the host waits: that time is host wait, but no sync, because it depends on the pace of the
+/// device.
 #[derive(Debug)]
 pub struct Staging {
     gpu: Gpu,
@@ -22,10 +22,10 @@ pub struct Staging {
 const USAGE: wgpu::BufferUsages = wgpu::BufferUsages::MAP_WRITE.union(wgpu::BufferUsages::COPY_SRC);
 
 impl Gpu {
-    /// Makes staging buffers: `slots` of them, each for uploads of up to `bytes`.
+    /// Creates `slots` staging buffers, each for uploads of up to `bytes`.
     ///
     /// # Errors
-    /// As [`buffer`](Self::buffer).
+    /// See [`buffer`](Self::buffer).
     pub fn staging(&self, label: &str, bytes: u64, slots: usize) -> Result<Staging, GpuError> {
         let slot = |_| {
             let buffer = self.create(label, bytes, USAGE, true)?;
@@ -35,7 +35,7 @@ impl Gpu {
         Ok(Staging { gpu: self.clone(), slots, next: Cell::new(0) })
     }
 
-    /// A staging buffer for one upload, filled.
+    /// Returns a filled staging buffer for one upload.
     pub(crate) fn stage_once(&self, data: &[u8]) -> Result<Buffer, GpuError> {
         let buffer = self.create("staging", data.len() as u64, USAGE, true)?;
         fill(&buffer, data)?;
@@ -44,7 +44,7 @@ impl Gpu {
 }
 
 impl Staging {
-    /// Fills the next slot; the caller copies from it, submits, and tells it so.
+    /// Fills the next slot. The caller copies from it, submits, and reports the submit to it.
     pub(crate) fn fill_next(&mut self, data: &[u8]) -> Result<Rc<Mapping>, GpuError> {
         let slot = &self.slots[self.next.get()];
         if data.len() as u64 > slot.buffer.bytes() {

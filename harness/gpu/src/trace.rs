@@ -1,5 +1,5 @@
-//! What a device did in a traced sample: names and moments, in room that is there before the sample begins. Pure: no
-//! device.
+//! Names and times of a device's work in a traced sample, in room that is allocated before the sample begins. Pure
+//! functions without a device.
 
 use std::ops::Range;
 
@@ -8,26 +8,26 @@ use perfharness_contract::protocol::{TraceKind, TraceSpan};
 use crate::clock::TickClock;
 use crate::spans::{Span, SpanKind};
 
-/// Spans and waits that are kept, each.
+/// Largest number of spans, and of waits, that are kept.
 const MOST: usize = 16_384;
-/// Different names that are kept, and their bytes all together.
+/// Largest number of different names that are kept, and their total size in bytes.
 const MOST_NAMES: usize = 512;
 const NAME_BYTES: usize = 32 << 10;
 
-/// Of what is not marked.
+/// Mark of a span that is not traced.
 pub(crate) const NO_MARK: u32 = u32::MAX;
 
 const GPU: &str = "gpu";
 const HOST: &str = "host";
 
-/// Names, each of them once.
+/// Distinct names.
 #[derive(Debug)]
 struct Names {
     text: String,
     known: Vec<Range<usize>>,
 }
 
-/// A name, where there was room for it.
+/// Id of a name, if there was room for it.
 type NameId = Option<u32>;
 
 impl Names {
@@ -35,7 +35,7 @@ impl Names {
         Self { text: String::with_capacity(NAME_BYTES), known: Vec::with_capacity(MOST_NAMES) }
     }
 
-    /// The name that consists of these parts.
+    /// Returns the id of the name that consists of these parts.
     fn of(&mut self, parts: &[&str]) -> NameId {
         let known = self.known.iter().position(|range| is_joined(&self.text[range.clone()], parts));
         if let Some(at) = known {
@@ -66,12 +66,12 @@ fn is_joined(text: &str, parts: &[&str]) -> bool {
     left == Some("")
 }
 
-/// A stretch of device time that is under way.
+/// A stretch of device time in progress.
 #[derive(Debug)]
 struct Mark {
     kind: SpanKind,
     name: NameId,
-    /// Commands in it.
+    /// Number of commands in it.
     commands: u32,
 }
 
@@ -82,7 +82,7 @@ struct Wait {
     duration_ns: u64,
 }
 
-/// What happens, by name and time.
+/// Log of names and times.
 #[derive(Debug)]
 pub(crate) struct TraceLog {
     names: Names,
@@ -111,7 +111,7 @@ impl TraceLog {
         self.marks.len() as u32 - 1
     }
 
-    /// Takes a command into a stretch, by the parts of its name. A stretch is called after the first.
+    /// Adds a command to a stretch, by the parts of its name. A stretch is named after its first command.
     pub(crate) fn command(&mut self, mark: u32, name: &[&str]) {
         let Some(mark) = self.marks.get_mut(mark as usize) else { return };
         if mark.commands == 0 {
@@ -120,7 +120,7 @@ impl TraceLog {
         mark.commands += 1;
     }
 
-    /// The host waited.
+    /// Records a wait of the host.
     pub(crate) fn wait(&mut self, name: &[&str], start_ns: u64, duration_ns: u64) {
         if self.waits.len() == MOST {
             self.dropped += 1;
@@ -130,12 +130,12 @@ impl TraceLog {
         self.waits.push(Wait { name, start_ns, duration_ns });
     }
 
-    /// What there was no room for.
+    /// Returns the number of events without room.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The waits of the host.
+    /// Returns the waits of the host.
     pub(crate) fn waits(&self) -> impl Iterator<Item = TraceSpan> + '_ {
         self.waits.iter().map(|wait| TraceSpan {
             track: HOST.into(),
@@ -146,7 +146,7 @@ impl TraceLog {
         })
     }
 
-    /// A stretch of device time that came back; none where it was not marked.
+    /// Converts a stretch of device time that was read back; `None` if it was not marked.
     pub(crate) fn device_span(&self, mark: u32, span: Span, clock: &TickClock) -> Option<TraceSpan> {
         let mark = self.marks.get(mark as usize)?;
         let kind = match mark.kind {
@@ -160,12 +160,12 @@ impl TraceLog {
             commands => format!("{first} and {} more", commands - 1),
         };
         let start_ns = clock.nanoseconds(span.begin());
-        // By way of the end, so that spans end to end stay so, whatever the length of a tick.
+        // Computed from the end, so that adjacent spans stay adjacent, whatever the length of a tick.
         let duration_ns = clock.nanoseconds(span.end()).saturating_sub(start_ns);
         Some(TraceSpan { track: GPU.into(), name, kind, start_ns, duration_ns })
     }
 
-    /// What the track of the device is called.
+    /// Returns the name of the device's track.
     pub(crate) fn device_track() -> String {
         GPU.into()
     }

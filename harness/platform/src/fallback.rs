@@ -1,4 +1,4 @@
-//! Other Unix systems: what POSIX offers, and typed absences for the rest.
+//! Other Unix systems: the functions of POSIX, and typed absences for the rest.
 
 use std::process::Child;
 

@@ -1,8 +1,8 @@
-//! A process that outlives this one by an instant, and kills the groups of the children that it left.
+//! A process that outlives this one by an instant, and kills the process groups of the children that it left behind.
 //!
-//! It is forked once, before the first such child, and does nothing but read a pipe whose other end this process holds:
-//! that pipe ends when this process does, however it ends. A thread could not do this, and a signal at the parent's death
-//! is for one process and not for its group.
+//! It is forked once, before the first such child, and only reads a pipe whose other end this process holds. The pipe
+//! ends when this process ends, for whatever reason. A thread could not do this, and a signal on the death of the
+//! parent reaches one process and not its group.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,17 +12,17 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// A child that begins, by its own word: nobody is between its start and this.
+/// A child that starts, reported by the child itself: nothing runs between its start and this message.
 const ADD: i32 = 1;
 /// A child that is about to be waited for.
 const FORGET: i32 = 2;
-/// A child that could not be started, by the number of its attempt.
+/// A child that could not be started, identified by the number of the attempt.
 const FAILED: i32 = 3;
-/// Children that are alive at the same time; further ones are not looked after.
+/// Largest number of live children; further ones are not tracked.
 const MOST: usize = 1024;
 
-/// What the guard is told: what happened, the number of the attempt to start a child, and the child's id. It is written as
-/// a whole, as it is much shorter than what a pipe takes at once.
+/// Message to the guard: the event, the number of the attempt to start a child, and the child's id. The pipe writes it
+/// atomically, because it is much shorter than `PIPE_BUF`.
 type Message = [i32; 3];
 
 const MESSAGE_BYTES: usize = size_of::<Message>();
@@ -37,22 +37,22 @@ fn bytes(message: Message) -> [u8; MESSAGE_BYTES] {
 
 struct Guard {
     to: File,
-    /// Held so that a write to a guard that was killed is no `SIGPIPE`.
+    /// Kept open, so that a write to a killed guard does not raise `SIGPIPE`.
     _from: OwnedFd,
     attempts: AtomicI32,
 }
 
 static GUARD: OnceLock<Option<Guard>> = OnceLock::new();
 
-/// Starts a child that leads a group of its own, which ends with this process.
-#[expect(unsafe_code, reason = "the child has to tell of itself before it becomes another program")]
+/// Starts a child that leads its own group, which ends with this process.
+#[expect(unsafe_code, reason = "the child has to report itself before it becomes another program")]
 pub(crate) fn spawn_bound(mut command: Command) -> io::Result<Child> {
-    // Without a guard there is still whatever else the system has.
+    // Without a guard, the other means of the system still apply.
     let Some(guard) = GUARD.get_or_init(|| Guard::start().ok()) else { return command.spawn() };
     let attempt = guard.attempts.fetch_add(1, Ordering::Relaxed);
     let to = guard.to.as_raw_fd();
-    // SAFETY: the closure makes system calls that are allowed between fork and exec, and allocates nothing. The pipe is
-    // open in the child until it becomes another program.
+    // SAFETY: the closure makes only system calls that are allowed between fork and exec, and allocates nothing. The
+    // pipe is open in the child until it becomes another program.
     unsafe {
         command.pre_exec(move || {
             let message = bytes([ADD, attempt, libc::getpid()]);
@@ -67,7 +67,7 @@ pub(crate) fn spawn_bound(mut command: Command) -> io::Result<Child> {
     child
 }
 
-/// The group of this child is ended, and its id is about to be free.
+/// Tells the guard that the group of this child is ended and its id about to become free.
 pub(crate) fn forget(id: libc::pid_t) {
     if let Some(Some(guard)) = GUARD.get() {
         guard.tell([FORGET, 0, id]);
@@ -79,13 +79,13 @@ impl Guard {
     fn start() -> io::Result<Self> {
         let (from, to) = io::pipe()?;
         let (from, to) = (OwnedFd::from(from), OwnedFd::from(to));
-        // A guard that was stopped must not stop us when its pipe is full.
+        // A stopped guard must not block this process when its pipe is full.
         // SAFETY: the descriptor is open, and no memory is involved.
         if unsafe { libc::fcntl(to.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } != 0 {
             return Err(io::Error::last_os_error());
         }
         let input = from.as_raw_fd();
-        // SAFETY: the child has only this thread, and does nothing but system calls on memory of its own stack.
+        // SAFETY: the child has only this thread, and makes only system calls on memory of its own stack.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => watch(input),
@@ -98,18 +98,18 @@ impl Guard {
     }
 }
 
-/// The guard's life. It may not allocate, nor take any lock: another thread may have held it when this process was forked.
-#[expect(unsafe_code, reason = "nothing but system calls is allowed here")]
+/// Main loop of the guard. It must not allocate or take any lock: another thread may have held it at the fork.
+#[expect(unsafe_code, reason = "only system calls are allowed here")]
 fn watch(input: RawFd) -> ! {
-    // SAFETY: none of these calls touches memory of ours but `message`, which is valid for a write of its length.
+    // SAFETY: these calls touch no memory of ours but `message`, which is valid for a write of its length.
     unsafe {
-        // What is meant for our parent, from a terminal too, ends our parent; we follow.
+        // Signals for the parent, also from a terminal, end the parent, and the guard follows.
         libc::setsid();
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // Nothing else of our parent's stays open by us: pipes would not end with it, nor would its locks. The writing
-        // end of our own pipe is among them.
+        // The guard must not keep other descriptors of the parent open: pipes would not end with it, nor would its
+        // locks. The writing end of the guard's own pipe is among them.
         if libc::dup2(input, libc::STDIN_FILENO) < 0 {
             libc::_exit(1);
         }
@@ -146,12 +146,12 @@ fn watch(input: RawFd) -> ! {
     }
 }
 
-/// Closes all descriptors from this one on.
+/// Closes all descriptors from `first` on.
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
 fn close_from(first: RawFd) {
-    /// Older systems are asked one by one; nobody opens as many.
+    /// Older systems close descriptors one by one; no process opens this many.
     const MOST_DESCRIPTORS: libc::c_long = 65_536;
-    // SAFETY: no memory is involved, and nobody uses a descriptor of this process behind this call.
+    // SAFETY: no memory is involved, and nothing uses a descriptor of this process after this call.
     unsafe {
         #[cfg(target_os = "linux")]
         if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) == 0 {

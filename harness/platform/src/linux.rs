@@ -42,14 +42,14 @@ pub(crate) fn self_peak_rss_bytes() -> Option<u64> {
     status_bytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// A line of `/proc/<pid>/status` such as `VmHWM: 1740 kB`, in bytes.
+/// Parses a line of `/proc/<pid>/status` such as `VmHWM: 1740 kB`, in bytes.
 pub(crate) fn status_bytes(status: &str, key: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// The CPU time of a whole process: its clock tells nanoseconds; a zombie has none any more, but its ticks.
+/// CPU time of a whole process: its clock has nanoseconds; a zombie only has ticks.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 fn process_cpu_ns(id: libc::pid_t) -> Option<u64> {
     let mut clock = 0;
@@ -62,7 +62,7 @@ fn process_cpu_ns(id: libc::pid_t) -> Option<u64> {
     stat_cpu_ticks(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?).and_then(ticks_to_ns)
 }
 
-/// `utime` and `stime` of `/proc/<pid>/stat`: fields 14 and 15, counted behind the name, which may hold anything.
+/// Parses `utime` and `stime` of `/proc/<pid>/stat`: fields 14 and 15, counted after the name, which can be any text.
 pub(crate) fn stat_cpu_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;
@@ -84,12 +84,12 @@ fn ticks_to_ns(ticks: u64) -> Option<u64> {
 pub(crate) fn steal_ns() -> Option<u64> {
     static STAT: OnceLock<Option<File>> = OnceLock::new();
     let file = STAT.get_or_init(|| File::open("/proc/stat").ok()).as_ref()?;
-    // Only the first line matters: ten numbers of at most 20 digits.
+    // Only the first line is needed: ten numbers of at most 20 digits.
     let mut buffer = [0; 256];
     steal_ticks(read_start(file, &mut buffer)?).and_then(ticks_to_ns)
 }
 
-/// The eighth number of `cpu  user nice system idle iowait irq softirq steal guest guest_nice`.
+/// Parses the eighth number of `cpu  user nice system idle iowait irq softirq steal guest guest_nice`.
 pub(crate) fn steal_ticks(stat: &str) -> Option<u64> {
     stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().nth(7)?.parse().ok()
 }
@@ -100,11 +100,11 @@ pub(crate) fn throttle_events() -> Option<u64> {
     if files.is_empty() {
         return None;
     }
-    // One that cannot be read (its CPU was taken away) would make the sum fall: then there is none.
+    // A file that cannot be read, because its CPU was removed, would make the sum fall: then there is no sum.
     files.iter().map(|file| read_start(file, &mut [0; 32])?.trim().parse::<u64>().ok()).sum()
 }
 
-/// The throttle counters of all CPUs, opened.
+/// Opens the throttle counters of all CPUs.
 fn throttle_files(cpus: &Path) -> Vec<File> {
     let Ok(entries) = fs::read_dir(cpus) else { return Vec::new() };
     entries
@@ -114,13 +114,13 @@ fn throttle_files(cpus: &Path) -> Vec<File> {
         .collect()
 }
 
-/// `cpu0`, but not `cpufreq`.
+/// Whether a name is `cpu0` and the like, but not `cpufreq`.
 fn is_cpu(name: &str) -> bool {
     name.strip_prefix("cpu")
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The start of a file that the kernel writes anew for every reading from its beginning.
+/// Reads the start of a file that the kernel generates for every read from its beginning.
 fn read_start<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b str> {
     let read = file.read_at(buffer, 0).ok()?;
     std::str::from_utf8(buffer.get(..read)?).ok()
@@ -143,7 +143,7 @@ pub(crate) fn cpu_frequency_hz() -> Option<u64> {
 
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 pub(crate) fn aslr() -> Option<bool> {
-    /// Asks for the present persona and changes nothing.
+    /// Queries the present persona and changes nothing.
     const QUERY: libc::c_ulong = 0xffff_ffff;
     let on = read_line("/proc/sys/kernel/randomize_va_space")? != "0";
     // SAFETY: no memory is involved.
@@ -152,7 +152,7 @@ pub(crate) fn aslr() -> Option<bool> {
     Some(on && !exempt)
 }
 
-/// The content of a small file without its line end; `None` where there is no such file or nothing in it.
+/// Returns the content of a small file without its line end; `None` if the file is missing or empty.
 fn read_line(path: &str) -> Option<String> {
     let line = fs::read_to_string(path).ok()?.trim().to_owned();
     (!line.is_empty()).then_some(line)
@@ -163,16 +163,16 @@ pub(crate) const CAN_LIMIT_MEMORY: bool = true;
 pub(crate) fn limit_memory(child: &Child, bytes: u64) -> bool {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     #[expect(unsafe_code, reason = "the standard library cannot set a limit of another process")]
-    // SAFETY: the child is not waited for yet, so its id is its own; `limit` outlives the call, and a null pointer
-    // for the old limit is allowed.
+    // SAFETY: the child is not waited for yet, so its id is its own; `limit` outlives the call, and a null pointer for
+    // the old limit is allowed.
     let set = unsafe {
         libc::prlimit(child.id().cast_signed(), libc::RLIMIT_DATA, &raw const limit, std::ptr::null_mut())
     };
     set == 0
 }
 
-/// Children that end with this process are started by a thread of its own: the kernel kills them with the thread that
-/// started them, and this one lasts as long as the process.
+/// Starts bound children from a separate thread: the kernel kills them with the thread that started them, and this one
+/// lasts as long as the process.
 pub(crate) fn spawn_bound(command: Command) -> io::Result<Child> {
     type Order = (Command, mpsc::Sender<io::Result<Child>>);
     static STARTER: OnceLock<Option<mpsc::Sender<Order>>> = OnceLock::new();
@@ -191,7 +191,7 @@ pub(crate) fn spawn_bound(command: Command) -> io::Result<Child> {
     answered.recv().map_err(|_| gone())?
 }
 
-#[expect(unsafe_code, reason = "the child has to ask for its end itself")]
+#[expect(unsafe_code, reason = "the child has to request its own end")]
 fn spawn_dying_with_this_thread(mut command: Command) -> io::Result<Child> {
     let parent = std::process::id();
     // SAFETY: the closure makes system calls that are allowed between fork and exec, and allocates nothing.
@@ -200,7 +200,7 @@ fn spawn_dying_with_this_thread(mut command: Command) -> io::Result<Child> {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                 return Err(io::Error::last_os_error());
             }
-            // A parent that ended before that call does not bring it about.
+            // A parent that ended before that call does not trigger the signal.
             if libc::getppid().cast_unsigned() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }

@@ -21,7 +21,7 @@ pub(crate) fn awake_ns() -> Option<u64> {
     clock_ns(libc::CLOCK_UPTIME_RAW)
 }
 
-/// Darwin's raw monotonic clock, unlike that of Linux, goes on while the machine sleeps.
+/// Unlike Linux, Darwin's raw monotonic clock continues while the machine sleeps.
 pub(crate) fn awake_and_suspended_ns() -> Option<u64> {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)
 }
@@ -42,9 +42,9 @@ fn usage_of(id: libc::pid_t) -> ProcessUsage {
     if rc != 0 {
         return ProcessUsage::default();
     }
-    // SAFETY: proc_pid_rusage succeeded and so has filled it in.
+    // SAFETY: proc_pid_rusage succeeded and has therefore filled it in.
     let info = unsafe { info.assume_init() };
-    // A process always has some memory: 0 means that the kernel did not tell.
+    // A process always has some memory: 0 means that the kernel did not report it.
     let told = |bytes: u64| (bytes > 0).then_some(bytes);
     ProcessUsage {
         peak_rss_bytes: told(info.ri_lifetime_max_phys_footprint),
@@ -53,7 +53,7 @@ fn usage_of(id: libc::pid_t) -> ProcessUsage {
     }
 }
 
-/// The CPU times of `proc_pid_rusage` are in units of the Mach clock: 1 ns on Intel, 125/3 ns on Apple silicon.
+/// Converts CPU times of `proc_pid_rusage`, in units of the Mach clock: 1 ns on Intel, 125/3 ns on Apple silicon.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 #[expect(deprecated, reason = "one function is not worth another dependency")]
 fn mach_to_ns(units: u64) -> Option<u64> {

@@ -1,17 +1,17 @@
-//! Opening files that may be anything.
+//! Opens files of any kind.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a file for reading without waiting for anybody: a pipe without a writer would keep whoever opens it waiting for
-/// one, and a terminal would become that of this process. What was opened may still be no regular file.
+/// Opens a file for reading without blocking: opening a pipe without a writer would wait for one, and a terminal would
+/// become that of this process. The opened file may still not be a regular file.
 ///
-/// Unix: `O_NONBLOCK` and `O_NOCTTY`, which regular files do not know. Windows: as usual.
+/// Unix: `O_NONBLOCK` and `O_NOCTTY`, which have no effect on regular files. Windows: as usual.
 ///
 /// # Errors
 ///
-/// Those of opening the file.
+/// Returns the errors of opening the file.
 pub fn open_at_once(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -1,5 +1,4 @@
-//! A profiler within the process: a timer interrupts it as its CPU time passes, and the stack that it is met with is
-//! kept.
+//! A profiler within the process: a timer interrupts it as its CPU time passes, and the current stack is recorded.
 //!
 //! | | Linux | macOS | others |
 //! | --- | --- | --- | --- |
@@ -15,24 +14,24 @@ mod absent;
 #[cfg(not(all(feature = "profile", any(target_os = "linux", target_os = "macos"))))]
 use absent as imp;
 
-/// A call stack, and how often the process was met with it.
+/// A call stack, and how often it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// Demangled names of the functions that have one, the outermost first; those of the profiler are left out. What the
-    /// compiler inlined has a frame of its own only where the program has debug information.
+    /// Demangled names of the functions that have one, outermost first, without those of the profiler. An inlined
+    /// function has a frame of its own only if the program has debug information.
     pub frames: Vec<String>,
-    /// Whether it is of the thread that stopped the profiler.
+    /// Whether the stack belongs to the thread that stopped the profiler.
     pub own_thread: bool,
-    /// How often it was met.
+    /// Number of times that it was recorded.
     pub count: u64,
 }
 
-/// Why there is no profiler, where there is none.
+/// Returns the reason why there is no profiler, if there is none.
 pub fn absence() -> Option<&'static str> {
     imp::ABSENCE
 }
 
-/// A profiler that is on. There can be one in a process.
+/// A running profiler. A process can have only one.
 pub struct Profiler(imp::Profiler);
 
 impl std::fmt::Debug for Profiler {
@@ -42,18 +41,18 @@ impl std::fmt::Debug for Profiler {
 }
 
 impl Profiler {
-    /// Begins to look where the process is, so often in each second of its CPU time. Systems may do so less often.
+    /// Starts to record stacks `per_second` times per second of the process's CPU time. Systems may do so less often.
     ///
     /// # Errors
-    /// Where there is no profiler, or one is on already, or its memory and its temporary file cannot be had.
+    /// Returns an error if there is no profiler, if one is already running, or if it gets no memory or temporary file.
     pub fn start(per_second: u32) -> Result<Self, String> {
         imp::Profiler::start(per_second).map(Self)
     }
 
-    /// Ends it and tells what was met, in no order.
+    /// Stops the profiler and returns the recorded stacks, in no particular order.
     ///
     /// # Errors
-    /// When the temporary file cannot be read.
+    /// Returns an error if the temporary file cannot be read.
     pub fn stop(self) -> Result<Vec<Stack>, String> {
         self.0.stop()
     }

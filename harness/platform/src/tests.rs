@@ -1,4 +1,4 @@
-//! Tests. Some need another process: this test program starts itself again, as one of the roles below.
+//! Tests. Some need another process: this test program starts itself again in one of the roles below.
 
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use super::*;
 
-/// Says to a test below that it is the child of another test.
+/// Tells a test below that it runs in the child of another test.
 const ROLE: &str = "PERFHARNESS_PLATFORM_TEST_ROLE";
 const MIB: u64 = 1 << 20;
 
-/// This program, started again as a role.
+/// Returns a command that starts this program in a role.
 fn role(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("a test knows its program"));
     command.args(["--exact", "tests::a_child_plays_its_role", "--ignored", "--nocapture"]);
@@ -25,7 +25,7 @@ fn finished(name: &str) -> Output {
     role(name).output().expect("the child runs")
 }
 
-/// Reads a child's output up to the line with which it says that it is where the test wants it.
+/// Reads a child's output up to the line with which it reports that it is ready.
 fn until_ready(child: &mut Child) -> BufReader<std::process::ChildStdout> {
     let mut output = BufReader::new(child.stdout.take().expect("stdout is piped"));
     let mut line = String::new();
@@ -39,7 +39,7 @@ fn until_ready(child: &mut Child) -> BufReader<std::process::ChildStdout> {
     output
 }
 
-/// Tells the parent that this child is ready, and waits until it closes this child's input.
+/// Reports to the parent that this child is ready, and waits until the parent closes this child's input.
 fn ready_until_told() {
     println!("\nREADY");
     io::stdin().read_to_end(&mut Vec::new()).expect("stdin can be read");
@@ -164,7 +164,7 @@ fn the_monotonic_clock_and_instants_run_at_one_pace() {
     std::thread::sleep(Duration::from_millis(20));
     let inner = clock::monotonic_ns() - reading;
     let outer = instant.elapsed().as_nanos() as u64;
-    // The inner pair was read within the outer one, both around the sleep.
+    // The inner pair was read within the outer pair, both around the sleep.
     assert!(inner >= 19_000_000, "{inner}");
     assert!(inner <= outer + 1_000, "{inner} {outer}");
 }
@@ -187,7 +187,7 @@ fn an_absent_variable_is_neither_there_nor_set() {
     assert!(env::is_set_nonempty("PATH"));
 }
 
-/// Enough for several ticks of the coarsest CPU clock.
+/// Works long enough for several ticks of the coarsest CPU clock.
 fn work() {
     let start = clock::now();
     let mut x = 1_u64;
@@ -265,7 +265,7 @@ fn machine_counters_never_fall_and_suspension_is_steady() {
     }
 }
 
-/// Does the output end, which it does only when the last process that holds it has ended?
+/// Whether the output ends, which happens only when the last process that holds it has ended.
 fn all_have_ended(mut output: BufReader<std::process::ChildStdout>) -> bool {
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || done.send(output.read_to_end(&mut Vec::new()).is_ok()));
@@ -294,7 +294,7 @@ fn killing_a_tree_whose_root_has_ended_kills_what_it_left_and_keeps_its_exit() {
     let mut errors = child.stderr.take().expect("stderr is piped");
     let output = until_ready(&mut child);
     let _open = child.stdin.take();
-    // The child's own end of this pipe closes when it ends.
+    // The child's own end of this pipe closes when the child ends.
     errors.read_to_end(&mut Vec::new()).expect("stderr can be read");
     kill_tree(&mut child).expect("kills");
     assert!(all_have_ended(output));

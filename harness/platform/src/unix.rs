@@ -1,4 +1,4 @@
-//! What Linux, macOS and other Unix systems have in common.
+//! Functions that Linux, macOS and other Unix systems share.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ pub(crate) fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
     if rc != 0 {
         return None;
     }
-    // SAFETY: clock_gettime succeeded and so has filled it in.
+    // SAFETY: clock_gettime succeeded and has therefore filled it in.
     let time = unsafe { time.assume_init() };
     let (seconds, nanoseconds) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
     seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
@@ -35,7 +35,7 @@ pub(crate) fn self_usage() -> SelfUsage {
     if rc != 0 {
         return SelfUsage { cpu_ns, ..SelfUsage::default() };
     }
-    // SAFETY: getrusage succeeded and so has filled it in.
+    // SAFETY: getrusage succeeded and has therefore filled it in.
     let usage = unsafe { usage.assume_init() };
     SelfUsage {
         cpu_ns,
@@ -47,7 +47,7 @@ pub(crate) fn self_usage() -> SelfUsage {
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
 pub(crate) fn take_stdout() -> io::Result<File> {
     io::stdout().flush()?;
-    // SAFETY: a null pointer asks for all output streams of the C library.
+    // SAFETY: a null pointer flushes all output streams of the C library.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     let real = io::stdout().as_fd().try_clone_to_owned()?;
     // SAFETY: both numbers are the standard ones, which nothing in this process owns and closes.
@@ -61,14 +61,14 @@ pub(crate) fn detach_from_terminal(command: &mut Command) {
     command.process_group(0);
 }
 
-/// A child that nobody has waited for yet.
+/// A child that has not been waited for yet.
 pub(crate) struct Unreaped {
-    /// Its id, which no other process gets as long as nobody waits for it.
+    /// Id of the child, which no other process gets until the child is waited for.
     pub(crate) id: libc::pid_t,
     has_ended: bool,
 }
 
-/// Looks at a child without waiting for it; `None` where somebody has.
+/// Looks at a child without waiting for it; `None` if it was already waited for.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 fn look_at(child: &Child) -> io::Result<Option<Unreaped>> {
     let id = child.id();
@@ -86,13 +86,13 @@ fn look_at(child: &Child) -> io::Result<Option<Unreaped>> {
         let error = io::Error::last_os_error();
         return if error.raw_os_error() == Some(libc::ECHILD) { Ok(None) } else { Err(error) };
     }
-    // SAFETY: it was zeroed, which is a valid siginfo_t, and waitid has filled it in where the child has ended.
+    // SAFETY: it was zeroed, which is a valid siginfo_t, and waitid has filled it in if the child has ended.
     let info = unsafe { info.assume_init() };
     let id = libc::pid_t::try_from(id).map_err(io::Error::other)?;
     Ok(Some(Unreaped { id, has_ended: info.si_signo != 0 }))
 }
 
-/// The id of a child that nobody has waited for yet. As long as that holds, no other process gets this id.
+/// Returns the id of a child that has not been waited for yet. Until then, no other process gets this id.
 pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
     look_at(child).ok().flatten().map(|child| child.id)
 }
@@ -104,10 +104,10 @@ pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {
     if let Some(id) = unreaped(child) {
-        // A group with the child's id is the child's own; where it leads none there is none, and this does nothing.
+        // A group with the child's id is the child's own; if the child leads none, this does nothing.
         // SAFETY: no memory is involved.
         unsafe { libc::kill(-id, libc::SIGKILL) };
-        // Before the child is waited for: from then on its id may be another's.
+        // Before the child is waited for, because its id may belong to another process afterwards.
         guard::forget(id);
     }
     child.kill()?;
@@ -121,7 +121,7 @@ pub(crate) fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == unsafe { libc::geteuid() }
 }
 
-#[expect(unsafe_code, reason = "the standard library's exit runs what was registered for it")]
+#[expect(unsafe_code, reason = "the standard library's exit runs the exit handlers")]
 pub(crate) fn exit_at_once(code: u8) -> ! {
     // SAFETY: it takes no pointers and does not return.
     unsafe { libc::_exit(code.into()) }
@@ -135,7 +135,7 @@ pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-/// The names of the signals that end a process.
+/// Returns the name of a signal that ends a process.
 fn signal_name(number: i32) -> Option<&'static str> {
     Some(match number {
         libc::SIGABRT => "SIGABRT",
@@ -169,7 +169,7 @@ pub(crate) fn new_file_permissions() -> Option<Permissions> {
 
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        // EINVAL, ENOTSUP: this file system cannot flush a directory, and no retry would help.
+        // EINVAL, ENOTSUP: this file system cannot flush a directory, and a retry would not help.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }

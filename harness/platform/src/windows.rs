@@ -30,7 +30,7 @@ use windows_sys::Win32::System::WindowsProgramming::{
 
 use crate::{Exit, FAST_FAIL, ProcessUsage, SelfUsage};
 
-/// The unit of Windows' times.
+/// Nanoseconds in the unit of Windows' times.
 const NS_PER_UNIT: u64 = 100;
 
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
@@ -38,12 +38,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     static FREQUENCY: OnceLock<u64> = OnceLock::new();
     let frequency = *FREQUENCY.get_or_init(|| {
         let mut frequency = 0;
-        // SAFETY: the pointer is valid for a write of an i64. It never fails since Windows XP.
+        // SAFETY: the pointer is valid for a write of an i64. The call never fails since Windows XP.
         unsafe { QueryPerformanceFrequency(&raw mut frequency) };
         u64::try_from(frequency).unwrap_or_default().max(1)
     });
     let mut count = 0;
-    // SAFETY: the pointer is valid for a write of an i64. It never fails since Windows XP.
+    // SAFETY: the pointer is valid for a write of an i64. The call never fails since Windows XP.
     unsafe { QueryPerformanceCounter(&raw mut count) };
     let count = u64::try_from(count).unwrap_or_default();
     (u128::from(count) * 1_000_000_000 / u128::from(frequency)) as u64
@@ -53,7 +53,7 @@ pub(crate) fn monotonic_ns() -> u64 {
 #[expect(clippy::unnecessary_wraps, reason = "other systems cannot tell")]
 pub(crate) fn awake_ns() -> Option<u64> {
     let mut units = 0;
-    // SAFETY: the pointer is valid for a write of a u64. It cannot fail.
+    // SAFETY: the pointer is valid for a write of a u64. The call cannot fail.
     unsafe { QueryUnbiasedInterruptTimePrecise(&raw mut units) };
     Some(units * NS_PER_UNIT)
 }
@@ -62,12 +62,12 @@ pub(crate) fn awake_ns() -> Option<u64> {
 #[expect(clippy::unnecessary_wraps, reason = "other systems cannot tell")]
 pub(crate) fn awake_and_suspended_ns() -> Option<u64> {
     let mut units = 0;
-    // SAFETY: the pointer is valid for a write of a u64. It cannot fail.
+    // SAFETY: the pointer is valid for a write of a u64. The call cannot fail.
     unsafe { QueryInterruptTimePrecise(&raw mut units) };
     Some(units * NS_PER_UNIT)
 }
 
-/// This process, as a handle that needs no closing.
+/// Returns a handle of this process, which does not need to be closed.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 fn this_process() -> HANDLE {
     // SAFETY: no memory is involved.
@@ -97,12 +97,12 @@ pub(crate) fn self_peak_rss_bytes() -> Option<u64> {
 fn memory(process: HANDLE) -> Option<PROCESS_MEMORY_COUNTERS> {
     let size = size_of::<PROCESS_MEMORY_COUNTERS>() as u32;
     let mut counters = PROCESS_MEMORY_COUNTERS { cb: size, ..PROCESS_MEMORY_COUNTERS::default() };
-    // SAFETY: the pointer is valid for a write of as many bytes as it is told.
+    // SAFETY: the pointer is valid for a write of `size` bytes.
     let ok = unsafe { K32GetProcessMemoryInfo(process, &raw mut counters, size) };
     (ok != 0).then_some(counters)
 }
 
-/// When a process was created, in Windows' unit, and the CPU time it has used.
+/// Creation time of a process in Windows' unit, and the CPU time that it has used.
 struct Times {
     created: u64,
     cpu_ns: u64,
@@ -138,7 +138,7 @@ pub(crate) fn take_stdout() -> io::Result<File> {
     let absent =
         |what: &str| io::Error::new(io::ErrorKind::NotFound, format!("this process has no standard {what}"));
     io::stdout().flush()?;
-    // SAFETY: a null pointer asks for all output streams of the C runtime.
+    // SAFETY: a null pointer flushes all output streams of the C runtime.
     unsafe { crt::fflush(std::ptr::null_mut()) };
     // SAFETY: no memory is involved.
     let error = unsafe { GetStdHandle(STD_ERROR_HANDLE) };
@@ -149,8 +149,8 @@ pub(crate) fn take_stdout() -> io::Result<File> {
         return Err(absent("output"));
     }
     let real = io::stdout().as_handle().try_clone_to_owned()?;
-    // This closes the C runtime's output, which is the handle that Rust uses too: hence the copy above, and at once
-    // the new handle below.
+    // This closes the C runtime's output, which is the handle that Rust uses, too: hence the copy above, and
+    // immediately the new handle below.
     // SAFETY: no memory is involved; both numbers are the standard ones, which nothing in this process owns.
     if unsafe { crt::_dup2(2, 1) } != 0 {
         return Err(io::Error::other("the C runtime could not redirect its standard output"));
@@ -166,21 +166,21 @@ pub(crate) fn detach_from_terminal(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
-/// A job that Windows ends with the last handle of it: this one, which is never closed and never inherited.
+/// Returns a job that Windows ends with its last handle: this one, which is never closed and never inherited.
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
 fn job() -> Option<&'static OwnedHandle> {
     static JOB: OnceLock<Option<OwnedHandle>> = OnceLock::new();
     let create = || {
-        // SAFETY: null pointers ask for a job without a name and for the usual rights; the handle is checked before use.
+        // SAFETY: null pointers request a job without a name, with default rights; the handle is checked before use.
         let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
         if handle.is_null() {
             return None;
         }
-        // SAFETY: the handle was just opened, and nobody else closes it.
+        // SAFETY: the handle was just opened, and nothing else closes it.
         let owned = unsafe { OwnedHandle::from_raw_handle(handle as RawHandle) };
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        // SAFETY: the pointer is valid for a read of as many bytes as it is told.
+        // SAFETY: the pointer is valid for a read of the given number of bytes.
         let set = unsafe {
             SetInformationJobObject(
                 handle,
@@ -198,14 +198,14 @@ fn job() -> Option<&'static OwnedHandle> {
 pub(crate) fn spawn_bound(mut command: Command) -> io::Result<Child> {
     let child = command.spawn()?;
     if let Some(job) = job() {
-        // SAFETY: both handles are open. Where it fails, the child is one that nothing ends with us.
+        // SAFETY: both handles are open. If the call fails, the child does not end with this process.
         unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) };
     }
     Ok(child)
 }
 
 pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
-    // A process keeps its id as long as somebody has a handle of it.
+    // A process keeps its id as long as a handle of it is open.
     Ok(child.try_wait()?.is_some())
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn is_own(_metadata: &Metadata) -> bool {
 }
 
 pub(crate) fn kill_tree(child: &mut Child) -> io::Result<()> {
-    // The child first, so that it starts nothing more. Its handle keeps its id from being given to another.
+    // The child is killed first, so that it starts nothing more. Its handle keeps its id from being reused.
     let killed = child.kill();
     if let Some(times) = times(child.as_raw_handle()) {
         kill_descendants(child.id(), times.created);
@@ -231,11 +231,11 @@ struct Killed {
     _handle: Option<OwnedHandle>,
 }
 
-/// Kills, generation by generation, what a process has started. Windows tells of each process the id of its parent, even
-/// if that id belongs to another process by now: who is older than its parent is not its child.
+/// Kills the descendants of a process, generation by generation. Windows reports the id of each process's parent even
+/// if that id belongs to another process by now: a process that is older than its parent is not its child.
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
 fn kill_descendants(root: u32, created: u64) {
-    /// Processes that multiply faster than they are killed end this some day.
+    /// Ends the loop if processes multiply faster than they are killed.
     const PASSES: usize = 100;
     let mut tree = vec![Killed { id: root, created, _handle: None }];
     for _ in 0..PASSES {
@@ -255,7 +255,7 @@ fn kill_descendants(root: u32, created: u64) {
             if handle.is_null() {
                 continue;
             }
-            // SAFETY: the handle was just opened, and nobody else closes it.
+            // SAFETY: the handle was just opened, and nothing else closes it.
             let owned = unsafe { OwnedHandle::from_raw_handle(handle as RawHandle) };
             let Some(Times { created, .. }) = times(handle) else { continue };
             if created < parent.created {
@@ -263,10 +263,10 @@ fn kill_descendants(root: u32, created: u64) {
             }
             done = false;
             if created > now {
-                // Perhaps another process that got this id after the list was made: the next list tells.
+                // It may be another process that got this id after the list was made; the next list decides.
                 continue;
             }
-            // SAFETY: the handle is open and was opened with the right to do this. Where it fails, the process has ended.
+            // SAFETY: the handle is open and has the right to do this. If the call fails, the process has ended.
             unsafe { TerminateProcess(handle, 1) };
             tree.push(Killed { id, created, _handle: Some(owned) });
         }
@@ -276,7 +276,7 @@ fn kill_descendants(root: u32, created: u64) {
     }
 }
 
-/// All processes of the machine, as they are now; none where Windows does not tell.
+/// Returns all present processes of the machine; none if Windows does not report them.
 #[expect(unsafe_code, reason = "system calls that std does not offer")]
 fn processes() -> Vec<PROCESSENTRY32W> {
     // SAFETY: no memory is involved; the handle is checked before use.
@@ -284,7 +284,7 @@ fn processes() -> Vec<PROCESSENTRY32W> {
     if handle == INVALID_HANDLE_VALUE {
         return Vec::new();
     }
-    // SAFETY: the handle was just opened, and nobody else closes it.
+    // SAFETY: the handle was just opened, and nothing else closes it.
     let _closes = unsafe { OwnedHandle::from_raw_handle(handle as RawHandle) };
     let mut entry =
         PROCESSENTRY32W { dwSize: size_of::<PROCESSENTRY32W>() as u32, ..PROCESSENTRY32W::default() };
@@ -299,11 +299,11 @@ fn processes() -> Vec<PROCESSENTRY32W> {
     entries
 }
 
-#[expect(unsafe_code, reason = "the standard library's exit runs what was registered for it")]
+#[expect(unsafe_code, reason = "the standard library's exit runs the exit handlers")]
 pub(crate) fn exit_at_once(code: u8) -> ! {
     // SAFETY: the handle is that of this process, which needs no closing.
     unsafe { TerminateProcess(GetCurrentProcess(), code.into()) };
-    // It ends before the call returns; the compiler cannot know.
+    // The process ends before the call returns; the compiler cannot know this.
     std::process::abort()
 }
 
@@ -312,7 +312,7 @@ pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     let code = status.code().unwrap_or_default();
     let bits = code.cast_unsigned();
     let name = exception_name(bits);
-    // Statuses that the system defines have these highest bits: a warning or an error. Small negative exit codes have not.
+    // The system's own statuses have these highest bits (a warning or an error); small negative exit codes do not.
     if name.is_some() || matches!(bits >> 28, 0x8 | 0xC) {
         Exit::Exception { code: bits, name }
     } else {

@@ -1,5 +1,4 @@
-//! Functions that spend time under a name of their own, and are not inlined, so that a profile can be held against what
-//! is known of them.
+//! Functions that spend time under their own names and are not inlined, so that the shares in a profile are known.
 
 use std::hint::black_box;
 use std::thread;
@@ -17,7 +16,7 @@ struct Params {
     steps: u64,
 }
 
-/// Where a variant spends its time.
+/// Functions in which a variant spends its time.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// In `planted_spin` and, for three times as long, in `planted_waste`.
@@ -30,7 +29,7 @@ enum Place {
     Panics,
 }
 
-/// The workload `hot`.
+/// Returns the workload `hot`.
 pub(crate) fn workload() -> Workload {
     let variant = |place| {
         move |params: &Params, setup: &Setup| {
@@ -93,7 +92,7 @@ impl Measured for Hot {
     }
 }
 
-// What is left to do behind the call keeps the frame of the function.
+// Work after the call keeps the frame of the function.
 
 #[inline(never)]
 fn planted_spin(input: u64, steps: u64) -> u64 {

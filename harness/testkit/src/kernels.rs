@@ -1,4 +1,4 @@
-//! Workloads over the kernels of known work, with variants that do a known share more of it.
+//! Workloads over the kernels of known work, with variants that do a known share more work.
 
 use perfharness_contract::{Case, MetricDef, Role, Setup, Workload};
 use perfharness_known_work::{Chain, Gather, Known, Spin, Sweep, Walk, Work};
@@ -9,13 +9,13 @@ const STEPS: &str = "steps";
 /// Parameters of a case.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Params {
-    /// Steps that the result of one iteration needs.
+    /// Number of steps that the result of one iteration needs.
     steps: u64,
-    /// Size of the buffer that they read.
+    /// Size of the buffer that the steps read.
     buffer_bytes: u64,
 }
 
-/// A variant: its name, its role, its work in percent, and what it does.
+/// A variant: its name, its role, its work in percent, and its summary.
 type Variant = (&'static str, Role, u64, &'static str);
 
 const A: Variant = ("a", Role::Slow, 100, "the work itself");
@@ -23,7 +23,7 @@ const A_AGAIN: Variant = ("a-again", Role::Other, 100, "the same as `a`");
 const PLUS_10: Variant = ("plus10", Role::Other, 110, "10 % more work than `a`, for the same result");
 const DOUBLE: Variant = ("double", Role::Other, 200, "twice the work of `a`, for the same result");
 
-/// Registers only.
+/// Returns a workload that works in registers only.
 pub(crate) fn spin() -> Workload {
     // One step takes the time of a multiplication and an addition: 1 to 2 ns.
     let cases = [
@@ -34,21 +34,21 @@ pub(crate) fn spin() -> Workload {
     workload("spin", summary, &cases, &[A, A_AGAIN, PLUS_10, DOUBLE], |_, _| Spin)
 }
 
-/// Random reads in a buffer that fits a second-level cache, or nearly.
+/// Returns a workload with random reads in a buffer that fits a second-level cache, or nearly.
 pub(crate) fn gather() -> Workload {
     let cases = [("kib512", Params { steps: 30_000, buffer_bytes: 512 << 10 })];
     let summary = "A chain of random reads in 512 KiB";
     workload("gather", summary, &cases, &[A, A_AGAIN, PLUS_10], Gather::new)
 }
 
-/// Sequential reads through a buffer that is larger than most caches, a window in each iteration.
+/// Returns a workload with sequential reads through a buffer that is larger than most caches, one window per iteration.
 pub(crate) fn sweep() -> Workload {
     let cases = [("mib64", Params { steps: 230_000, buffer_bytes: Sweep::BYTES })];
     let summary = "Sums of successive windows of 64 MiB";
     workload("sweep", summary, &cases, &[A, A_AGAIN, PLUS_10], Sweep::new)
 }
 
-/// `chain` makes the kernel of a placement, with a buffer of so many bytes.
+/// Builds a workload; `chain` creates the kernel of a placement with a buffer of the given size.
 fn workload<W: Walk>(
     id: &str,
     summary: &str,

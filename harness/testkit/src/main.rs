@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         ("good", None) => serve(good()),
         ("bad", None) => serve(bad()),
         ("hot", None) => serve(hot()),
-        // What other modes leave behind.
+        // The process that other modes leave behind.
         ("sleeps", None) => loop {
             thread::sleep(Duration::from_hours(1));
         },

@@ -1,4 +1,4 @@
-//! Variants that go wrong, each in one way.
+//! Variants that fail, each in one way.
 
 use std::hint::black_box;
 use std::thread;
@@ -13,11 +13,11 @@ use rand_pcg::rand_core::Rng as _;
 use serde::Serialize;
 
 const STEPS: &str = "steps";
-/// `wrong-later` does this many iterations rightly: more than all checks before timing, less than one sample.
+/// Number of right iterations of `wrong-later`: more than all checks before timing, less than one sample.
 const RIGHT_AT_FIRST: u64 = 20;
-/// `crash` aborts in this sample.
+/// Sample in which `crash` aborts.
 const LAST_SAMPLE: u64 = 3;
-/// `hang` answers this many iterations.
+/// Number of iterations that `hang` answers.
 const AWAKE: u64 = 3;
 const CHUNK_BYTES: usize = 64 << 20;
 
@@ -27,7 +27,7 @@ struct Params {
     steps: u64,
 }
 
-/// What goes wrong.
+/// Fault of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -60,7 +60,7 @@ const VARIANTS: &[(&str, Fault, &str)] = &[
     ("print", Fault::Print, "prints what looks like frames, and is right"),
 ];
 
-/// The workload `misbehave`.
+/// Returns the workload `misbehave`.
 pub(crate) fn workload() -> Workload {
     let mut workload = Workload::builder("misbehave", 1, "Every way to go wrong")
         .metric(MetricDef::work(STEPS, "steps"))
@@ -90,11 +90,11 @@ struct Misbehaving {
     round_key: u64,
     result: u64,
     memo: Option<u64>,
-    /// Iterations since it was prepared.
+    /// Number of iterations since it was prepared.
     runs: u64,
-    /// Iterations since the last load; 0 once it is known to be no sample.
+    /// Number of iterations since the last load; 0 once that load is known not to be for a sample.
     runs_of_round: u64,
-    /// Loads that were for a sample.
+    /// Number of loads that were for a sample.
     samples: u64,
 }
 
@@ -118,7 +118,7 @@ impl Misbehaving {
         self.round_key.wrapping_add(index)
     }
 
-    /// The right result, by all of the work.
+    /// Computes the right result, with all of the work.
     fn work(&self, index: u64) -> u64 {
         self.counter.add(self.steps);
         Spin::chain(self.input(index), self.steps)
@@ -144,7 +144,7 @@ impl Measured for Misbehaving {
             Fault::WrongLater => self.work(index).wrapping_add(self.runs.saturating_sub(RIGHT_AT_FIRST)),
             Fault::Memo => match self.memo {
                 Some(result) => {
-                    // It claims the work, so that only its result can give it away.
+                    // It reports all of the work, so that only its result can reveal it.
                     self.counter.add(self.steps);
                     result
                 }
@@ -169,7 +169,7 @@ impl Measured for Misbehaving {
 
     fn check(&mut self, index: u64) -> Result<Check, Failure> {
         if self.runs_of_round == 1 {
-            // A single iteration that is checked was no sample.
+            // A single iteration that is checked was not a sample.
             self.samples -= 1;
             self.runs_of_round = 0;
         }
@@ -178,7 +178,7 @@ impl Measured for Misbehaving {
     }
 }
 
-#[expect(clippy::exit, reason = "a library that ends the process is what is being played here")]
+#[expect(clippy::exit, reason = "this simulates a library that ends the process")]
 fn exit() -> ! {
     std::process::exit(7)
 }
@@ -192,16 +192,16 @@ fn hang() -> ! {
 fn exhaust_memory() -> ! {
     let mut held: Vec<Vec<u8>> = Vec::new();
     loop {
-        // Every byte is written, so that the memory is really there.
+        // Every byte is written, so that the memory is resident.
         held.push(black_box(vec![1; CHUNK_BYTES]));
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a library that prints is what is being played here")]
+#[expect(clippy::print_stdout, reason = "this simulates a library that prints")]
 fn print(index: u64) {
     println!("iteration {index}");
     println!("{FRAME_START}1,\"id\":{index},\"ok\":{{}}}}");
-    // No end of the line: the next answer would come right behind it.
+    // Without a line end, so that the next answer follows on the same line.
     print!("{FRAME_START}1,\"id\":");
 }
 

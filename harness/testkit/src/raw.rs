@@ -1,4 +1,4 @@
-//! Workers that break the protocol. They are written on stdin and stdout themselves, because `serve` cannot.
+//! Workers that break the protocol. They read stdin and write stdout directly, because `serve` cannot break it.
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
@@ -8,26 +8,26 @@ use perfharness_known_work::Spin;
 use perfharness_platform::clock;
 use serde_json::{Value, json};
 
-/// What `endless` prints at most, so that a harness that reads it all is left with a machine.
+/// Largest output of `endless`, so that a harness that reads it all leaves the machine usable.
 pub const ENDLESS_BYTES: usize = 200 << 20;
 
 const STEPS: u64 = 40_000;
 
-/// What `huge-frame` answers with.
+/// Size of the answer of `huge-frame`.
 pub const HUGE_BYTES: usize = 60 << 20;
-/// What `torrent` prints, on both of its outputs together.
+/// Size of the output of `torrent`, on both of its outputs together.
 pub const TORRENT_BYTES: usize = 1 << 30;
-/// The text that takes most memory for its length when it is read into a tree of values.
+/// Text that takes the most memory for its length when it is read into a tree of values.
 const COSTLY: &str = "{\"\":0},";
 
-/// What a raw worker does wrong.
+/// Fault of a raw worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Answers `hello` with protocol 99.
     NewerProtocol,
     /// Answers `prepare` with the id of another request.
     OutOfOrder,
-    /// Prints lines that are no frames around every answer, and text before it on the same line; works all the same.
+    /// Prints lines that are not frames around every answer, and text before it on the same line, but works.
     Garbage,
     /// Dies in the middle of its answer to `sample`.
     HalfAnswer,
@@ -43,45 +43,45 @@ pub enum Mode {
     HugeFrame,
     /// Answers `prepare` with many small values.
     ManyValues,
-    /// Describes a case with as costly parameters as an answer may have; works all the same.
+    /// Describes a case with parameters that are as costly as an answer allows, but works.
     CostlyCase,
     /// Answers `prepare` again and again.
     Flood,
-    /// Prints 1 GiB on its outputs when it is asked for a sample, and ends.
+    /// Prints 1 GiB on its outputs when it receives a request for a sample, and ends.
     Torrent,
     /// Has thousands of readings for each sample.
     Readings,
-    /// Answers the next request, too, when it is asked for a sample.
+    /// Answers the next request, too, when it receives a request for a sample.
     Early,
-    /// Says that each sample took more than 2^53 ns.
+    /// Reports that each sample took more than 2^53 ns.
     Beyond,
-    /// Says that each sample took longer than it did.
+    /// Reports that each sample took longer than it did.
     Exaggerates,
-    /// Says that each sample took a tenth of what it did, and that it did nothing else meanwhile.
+    /// Reports that each sample took a tenth of its time, and that it did nothing else meanwhile.
     Understates,
-    /// Leaves a process behind that sleeps, and ends as it should.
+    /// Leaves a sleeping process behind, and ends normally.
     LeavesChild,
-    /// Leaves a process behind that sleeps, and ends when it is asked for a sample.
+    /// Leaves a sleeping process behind, and ends when it receives a request for a sample.
     LeavesChildAndDies,
-    /// Leaves a process behind that sleeps, and answers no more when it is asked for a sample.
+    /// Leaves a sleeping process behind, and stops answering when it receives a request for a sample.
     LeavesChildAndHangs,
 }
 
-/// What happens to a request.
+/// Answer to a request.
 enum Answer {
-    /// It is answered.
+    /// An answer with this frame.
     Frame(String),
-    /// It is not.
+    /// No answer.
     Nothing,
-    /// These bytes are the last that is heard of the worker.
+    /// The last bytes that the worker writes.
     LastWords(&'static str),
-    /// It is answered without end.
+    /// An endless answer.
     Endless,
-    /// It is answered with a frame of so many bytes, which is never in memory as a whole.
+    /// A frame of `bytes` bytes, which is never in memory as a whole.
     Long { head: String, bytes: usize, tail: &'static str },
-    /// It is answered again and again.
+    /// The same answer, repeated.
     Flood(String),
-    /// A program prints without end, and then ends.
+    /// Output of a program that prints without end, and then ends.
     Torrent,
 }
 
@@ -111,7 +111,7 @@ impl Mode {
         Self::LeavesChildAndHangs,
     ];
 
-    /// The argument that chooses it.
+    /// Returns the argument that selects this mode.
     pub fn name(self) -> &'static str {
         match self {
             Self::NewerProtocol => "newer-protocol",
@@ -138,7 +138,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this name.
+    /// Returns the mode of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -188,7 +188,7 @@ impl Mode {
         }
     }
 
-    /// The answer to `sample`, with what is wrong in it.
+    /// Returns the answer to `sample`, with the fault of this mode.
     fn falsified(self, mut reply: Value) -> Value {
         let wall_ns = reply["wall_ns"].as_u64().unwrap_or(0);
         match self {
@@ -207,7 +207,7 @@ impl Mode {
         reply
     }
 
-    /// Whether it leaves a process behind.
+    /// Whether this mode leaves a process behind.
     fn leaves_a_child(self) -> bool {
         matches!(self, Self::LeavesChild | Self::LeavesChildAndDies | Self::LeavesChildAndHangs)
     }
@@ -216,7 +216,7 @@ impl Mode {
 /// Starts this program as a process that sleeps, with this one's outputs and in its group.
 ///
 /// # Errors
-/// When it does not start.
+/// Returns an error if it does not start.
 fn leave_a_child() -> io::Result<()> {
     let mut sleeper = Command::new(std::env::current_exe()?);
     sleeper.arg("sleeps").stdin(Stdio::null()).spawn()?;
@@ -236,11 +236,11 @@ fn torrent(mut output: impl Write) -> io::Result<()> {
 }
 
 fn ok(id: u64, reply: &Value) -> String {
-    // By hand: a frame's first key is `perfharness`, and a map would sort it elsewhere.
+    // Written by hand: a frame's first key is `perfharness`, and a map would sort it elsewhere.
     format!(r#"{{"perfharness":1,"id":{id},"ok":{reply}}}"#)
 }
 
-/// The right answer.
+/// Returns the right answer.
 fn reply(op: &str, request: &Value) -> Value {
     match op {
         "hello" => json!({
@@ -262,7 +262,7 @@ fn reply(op: &str, request: &Value) -> Value {
     }
 }
 
-/// Work that takes time, so that what is made of the samples is as usual.
+/// Spends time, so that the samples look normal.
 fn sample(request: &Value) -> Value {
     let number = |key: &str| request[key].as_u64().unwrap_or(0);
     let run = |iterations| {
@@ -277,10 +277,10 @@ fn sample(request: &Value) -> Value {
     json!({ "start_ns": start_ns, "wall_ns": start.elapsed().as_nanos() as u64 })
 }
 
-/// Answers requests until `finish` or the end of input, as the mode says.
+/// Answers requests until `finish` or the end of input, according to the mode.
 ///
 /// # Errors
-/// When reading or writing fails, when a line is not JSON, and when the mode is to die.
+/// Returns an error if reading or writing fails, if a line is not JSON, or if the mode is to die.
 pub fn serve_on(mode: Mode, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     for line in input.lines() {
         let request: Value = serde_json::from_str(&line?)?;
@@ -307,7 +307,7 @@ pub fn serve_on(mode: Mode, input: impl BufRead, mut output: impl Write) -> io::
                 writeln!(output, "{tail}")?;
             }
             Answer::Flood(frame) => {
-                // More than a harness could hold that holds it all, and an end for one that waits for it.
+                // More than a harness could hold in memory, but finite for one that reads to the end.
                 for _ in 0..TORRENT_BYTES / frame.len() {
                     writeln!(output, "{frame}")?;
                 }
@@ -368,7 +368,7 @@ mod tests {
         ]
     }
 
-    /// What the worker writes when it gets the first `count` requests, ids from 1, and whether it ends well.
+    /// Returns the output of the worker for the first `count` requests, with ids from 1, and whether it succeeds.
     fn talk(mode: Mode, count: usize) -> (String, bool) {
         let mut input = String::new();
         for (request, id) in requests().into_iter().take(count).zip(1..) {

@@ -1,8 +1,8 @@
-//! The built-in workloads: the one list that the program, the slim worker and the benches share.
+//! Built-in workloads: the list that the program, the slim worker and the benches share.
 
 use perfharness_contract::Workload;
 
-/// Every built-in workload, in the order in which it is listed and run.
+/// Returns every built-in workload, in the order in which it is listed and run.
 pub fn all() -> Vec<Workload> {
     vec![
         perfharness_json_logging::workload(),
@@ -10,7 +10,7 @@ pub fn all() -> Vec<Workload> {
         perfharness_metrics_sync::workload(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
-        // Last of those that `all` measures, because its iterations are the longest: it gets the time that the others leave.
+        // Last of the workloads that `all` selects: its iterations are the longest, and it gets the remaining time.
         perfharness_mc_passes::workload(),
         perfharness_known_work::workload(),
     ]

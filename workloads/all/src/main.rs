@@ -1,5 +1,5 @@
-//! The slim worker: the built-in workloads and nothing of the command line, so that an edit of the program does
-//! not re-lay-out the code that is measured.
+//! Slim worker: the built-in workloads without the command line, so that an edit of the program does not change the
+//! layout of the measured code.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Holds a log against the records that are due.
+//! Compares a log with the expected records.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::record::{Input, Record};
 
 /// Checks the log of iteration `index`, whichever variant wrote it.
 pub(crate) fn check(path: &Path, input: &Input, index: u64) -> Result<Check, Failure> {
-    // Not a counted file: checking is no part of what is measured.
+    // This file is not counted, because checking is not part of the measurement.
     let check = match std::fs::read(path) {
         Ok(text) => match parse(&text) {
             Ok(records) => compare(&input.due(index), &records),
@@ -21,7 +21,7 @@ pub(crate) fn check(path: &Path, input: &Input, index: u64) -> Result<Check, Fai
     Ok(check.with_input(input.digest(index)))
 }
 
-/// Reads a log that is one array, or one record a line.
+/// Parses a log that is one JSON array, or one record per line.
 fn parse(text: &[u8]) -> io::Result<Vec<Record>> {
     if text.trim_ascii_start().starts_with(b"[") {
         return Ok(serde_json::from_slice(text)?);
@@ -30,8 +30,8 @@ fn parse(text: &[u8]) -> io::Result<Vec<Record>> {
         let wrong = |what: &dyn std::fmt::Display| {
             io::Error::new(ErrorKind::InvalidData, format!("line {}: {what}", i + 1))
         };
-        // Without its line end a log is cut short, even where all of its JSON is there: what is appended next
-        // would be glued to it.
+        // A log without its last line end is truncated, even if its JSON is complete: the next record would be appended
+        // to the same line.
         let line = line.strip_suffix(b"\n").ok_or_else(|| wrong(&"it does not end"))?;
         serde_json::from_slice(line).map_err(|error| wrong(&error))
     };
@@ -46,12 +46,12 @@ fn compare(due: &[Record], logged: &[Record]) -> Check {
         }
         values
     };
-    // The digest is that of the parsed values, hence equal for all variants however they lay out their files.
+    // The digest covers the parsed values. It is therefore equal for all variants, whatever the layout of their files.
     let mut check = Check::compare(&flatten(due), &flatten(logged), Tolerance::Exact);
     if !check.passed {
         let at = due.iter().zip(logged).position(|(due, logged)| due != logged);
         let at = at.map_or(String::new(), |at| format!("record {at} is wrong; "));
-        let numbers = format!("{} records where {} are due; ", logged.len(), due.len());
+        let numbers = format!("{} records instead of {}; ", logged.len(), due.len());
         let numbers = if logged.len() == due.len() { String::new() } else { numbers };
         check.message = check.message.map(|message| format!("{numbers}{at}{message}"));
     }

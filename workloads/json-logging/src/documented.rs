@@ -1,5 +1,4 @@
-//! The document's "after", literally: 50 records are collected, then the whole log is read, parsed, extended,
-//! serialised and written again.
+//! The document's "after", literally: it collects 50 records, then reads, parses, extends and rewrites the whole log.
 
 use std::io;
 use std::path::Path;
@@ -16,14 +15,14 @@ pub(crate) fn log(path: &Path, meters: &Meters, input: &Input, index: u64) -> io
     logger.close()
 }
 
-/// The source's class of this name.
+/// The class of this name in the source.
 struct BatchedLogger<'a> {
     path: &'a Path,
     meters: &'a Meters,
     buffer: Vec<Value>,
 }
 
-/// What a training loop hands to its logger in a language without types.
+/// Value that a training loop passes to its logger in a language without types.
 enum Loose<'a> {
     Integer(u64),
     Float(f32),
@@ -32,7 +31,7 @@ enum Loose<'a> {
     Dict(Vec<(&'static str, Loose<'a>)>),
 }
 
-/// The one conversion of 003, 2.3: goes through a tree of anything and makes a tree of what JSON has.
+/// The shared conversion of 003, 2.3: walks a tree of loose values and builds a tree of JSON values.
 fn ensure_json_serializable(value: &Loose<'_>, meters: &Meters) -> Value {
     match value {
         Loose::Integer(value) => Value::from(*value),
@@ -73,7 +72,7 @@ impl BatchedLogger<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Asking whether the file is there is neither an open nor a read, and is not counted.
+        // Testing whether the file exists is neither an open nor a read, and is not counted.
         let mut log: Vec<Value> = if self.path.try_exists()? {
             serde_json::from_slice(&CountedFile::read_whole(self.path, &self.meters.files)?)?
         } else {
@@ -88,18 +87,18 @@ impl BatchedLogger<'_> {
     }
 }
 
-/// What an iteration of `n` records moves: bytes written and bytes read.
+/// Returns the bytes written and the bytes read by an iteration of `n` records.
 pub(crate) fn bytes_moved(sizes: &Sizes, n: u64) -> (u64, u64) {
     let whole: u64 = (1..=n / BATCH as u64).map(|flush| sizes.pretty(flush * BATCH as u64)).sum();
     let written = if n.is_multiple_of(BATCH as u64) { whole } else { whole + sizes.pretty(n) };
-    // Every flush but the first reads what the one before it wrote.
+    // Every flush but the first reads the text that the previous flush wrote.
     (written, written - sizes.pretty(n))
 }
 
-/// What the log of `n` records takes at its peak, in the last rewrite: its values as a tree, and its text, in
-/// a buffer that grows by doubling.
+/// Peak memory for a log of `n` records, in bytes. The last rewrite holds the values as a tree, and the text in a
+/// buffer that grows by doubling.
 pub(crate) fn memory_bytes(n: u64) -> u64 {
-    // As the counting allocator measures it: 1255 at 10000 records and 1342 at 1000.
+    // Measured with the counting allocator: 1255 at 10000 records, 1342 at 1000.
     const BYTES_PER_RECORD: u64 = 1350;
     n * BYTES_PER_RECORD
 }

@@ -1,5 +1,5 @@
-//! The files of the logs. Every open, read, write and sync of a variant goes through here and is counted, one
-//! count for one call of the operating system.
+//! Log files. Every open, read, write and sync of a variant goes through this module and is counted, one count per call
+//! of the operating system.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -49,8 +49,8 @@ impl FileCounters {
     }
 }
 
-/// An open file whose calls are counted, those that fail or are cut short too. It has no buffer, and does not
-/// implement `Write`, whose provided methods would retry uncounted.
+/// An open file whose calls are counted, including those that fail or are cut short. It has no buffer and does not
+/// implement `Write`, whose provided methods would retry without counting.
 #[derive(Debug)]
 pub(crate) struct CountedFile<'a> {
     file: File,
@@ -63,18 +63,17 @@ impl<'a> CountedFile<'a> {
         Ok(Self { file: options.open(path)?, counters })
     }
 
-    /// Opens for writing at the end; makes the file where there is none.
+    /// Opens the file for appending, and creates it if it does not exist.
     pub(crate) fn append(path: &Path, counters: &'a FileCounters) -> io::Result<Self> {
         Self::open(path, OpenOptions::new().append(true).create(true), counters)
     }
 
-    /// Opens for writing anew: what was there is gone at once.
+    /// Opens the file for writing and truncates it.
     pub(crate) fn rewrite(path: &Path, counters: &'a FileCounters) -> io::Result<Self> {
         Self::open(path, OpenOptions::new().write(true).create(true).truncate(true), counters)
     }
 
-    /// Reads a whole file into memory: one read of the size that the file has, more only where the system
-    /// cuts it short.
+    /// Reads a whole file into memory: one read of the size of the file, and more only if the system cuts it short.
     pub(crate) fn read_whole(path: &Path, counters: &'a FileCounters) -> io::Result<Vec<u8>> {
         let mut file = Self::open(path, OpenOptions::new().read(true), counters)?;
         let mut bytes = vec![0; file.file.metadata()?.len() as usize];
@@ -94,7 +93,7 @@ impl<'a> CountedFile<'a> {
         Ok(bytes)
     }
 
-    /// Writes all of `bytes`: one write, more only where the system cuts it short.
+    /// Writes all of `bytes`: one write, and more only if the system cuts it short.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.counters.writes.add(1);
@@ -111,22 +110,19 @@ impl<'a> CountedFile<'a> {
         Ok(())
     }
 
-    /// Waits until what was written is on the disk. No variant does; a variant that begins to is counted.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the metric is there for the variant that will need it")
-    )]
+    /// Waits until the written data is on the disk. No variant calls this yet; one that does is counted.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the metric exists for a variant that may need it"))]
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.counters.syncs.add(1);
         self.file.sync_data()
     }
 }
 
-/// The folder of a placement: one log for each iteration, so that every iteration starts with no log.
+/// Folder of a placement. It has one log per iteration, so that every iteration starts without a log.
 #[derive(Debug)]
 pub(crate) struct LogFolder {
-    /// The log of the last iteration, in place: an iteration must not allocate according to where its files
-    /// lie.
+    /// Log of the last iteration. The path is updated in place, so that the allocations of an iteration do not depend
+    /// on the location of its files.
     path: PathBuf,
     made: u64,
 }
@@ -134,7 +130,7 @@ pub(crate) struct LogFolder {
 impl LogFolder {
     pub(crate) fn new(folder: &Path) -> Self {
         let mut logs = Self { path: folder.join("log"), made: 0 };
-        // Makes room for every name; all are equally long.
+        // Reserves room for every name; all names have the same length.
         logs.rename();
         logs
     }
@@ -143,14 +139,14 @@ impl LogFolder {
         self.path.set_file_name(format!("log-{:020}", self.made));
     }
 
-    /// Where the next iteration logs. Numbered, not named after the index: an index may be run twice.
+    /// Path of the log of the next iteration. It is numbered, because an index may run twice.
     pub(crate) fn next(&mut self) -> &Path {
         self.made += 1;
         self.rename();
         &self.path
     }
 
-    /// Where the last iteration logged.
+    /// Path of the log of the last iteration.
     pub(crate) fn last(&self) -> Option<&Path> {
         (self.made > 0).then_some(&self.path)
     }
@@ -170,8 +166,8 @@ impl LogFolder {
 
 impl Drop for LogFolder {
     fn drop(&mut self) {
-        // A launch has many placements, and its folder goes only when it ends. What cannot be removed now
-        // goes with it.
+        // A launch has many placements, and its folder is removed only when it ends. A file that cannot be removed now
+        // is removed with the folder.
         let _ = self.clear();
     }
 }

@@ -1,8 +1,8 @@
-//! The log of a training loop, one JSON record a step: document 003, sections 2.1 to 2.3.
+//! The log of a training loop, one JSON record per step: document 003, sections 2.1 to 2.3.
 //!
-//! The document buffers 50 records and reports 98 % fewer file operations. Its logger keeps the log as one
-//! JSON array, though, so that each flush reads and writes the whole file again: writes shrink 50-fold while
-//! bytes grow with the square of the number of records. Both are counted here.
+//! The document buffers 50 records and reports 98 % fewer file operations. However, its logger keeps the log as one
+//! JSON array, so each flush reads and writes the whole file again: writes shrink 50-fold while bytes grow with the
+//! square of the number of records. Both are counted here.
 
 mod check;
 mod documented;
@@ -26,11 +26,11 @@ const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
 const OPTIMIZED: &str = "optimized";
 
-/// The workload `json-logging`.
+/// Returns the workload `json-logging`.
 pub fn workload() -> Workload {
     let sizes = sizes();
     let case = |id, n| {
-        // Each record once.
+        // Each record is written once.
         let floor = Floor { file_bytes: sizes.lines(n) as f64, ..Floor::default() };
         Case::new(id, Params { n }).items(n, "records").floor(floor)
     };
@@ -102,14 +102,14 @@ fn define(cases: Vec<Case<Params>>, sizes: Sizes) -> WorkloadBuilder<Params> {
         .memory(OPTIMIZED, |_| Input::bytes() + optimized::BUFFER_BYTES as u64)
 }
 
-/// What the document says of this hot path, in its own words.
+/// Claims of the document about this hot path, in its own words.
 fn claims(sizes: &Sizes) -> Vec<ClaimDef> {
     let growth = |n| {
         let (written, _) = bytes_moved(sizes, n);
         format!("{:.1}-fold at {n} records", written as f64 / sizes.lines(n) as f64)
     };
-    // One open and one write for each record, against one open and one write for each rewrite, and one open
-    // and one read for each but the first.
+    // Before: one open and one write per record. After: one open and one write per rewrite, and one open and one read
+    // for each rewrite but the first.
     let calls_saved = |n| 1.0 - (4.0 * rewrites(n) as f64 - 2.0) / (2.0 * n as f64);
     let bytes_grow = format!(
         "Counts write calls; with opens and reads it is {:.1} % at 1000 records. Bytes written grow {} and \

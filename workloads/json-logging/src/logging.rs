@@ -1,4 +1,4 @@
-//! What all variants share: what one iteration is given and counts, and where it logs.
+//! Parts that all variants share: the inputs, counters and log file of an iteration.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::check::check;
 use crate::file::{FileCounters, LogFolder};
 use crate::record::Input;
 
-/// Records that a buffering variant collects (003, 2.1).
+/// Number of records that a buffering variant collects (003, 2.1).
 pub(crate) const BATCH: usize = 50;
 
 pub(crate) const CONVERSIONS: &str = "tensor-conversions";
@@ -19,16 +19,16 @@ const RECORDS: &str = "records";
 /// Parameters of a case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Params {
-    /// Records that one iteration logs.
+    /// Number of records that one iteration logs.
     pub(crate) n: u64,
 }
 
-/// What a variant counts.
+/// Counters of a variant.
 #[derive(Debug)]
 pub(crate) struct Meters {
     pub(crate) files: FileCounters,
     pub(crate) conversions: Counter,
-    /// Records handed to the system: counted where they are written, not where they are logged.
+    /// Records passed to the system, counted when they are written and not when they are logged.
     pub(crate) records: Counter,
 }
 
@@ -50,8 +50,8 @@ impl Meters {
     }
 }
 
-/// A variant: logs the steps of an iteration to a file that is not there yet, one after the other as a
-/// training loop would. When it returns, every record is in the file.
+/// A variant. It logs the steps of an iteration to a file that does not exist yet, one by one as a training loop would.
+/// When it returns, every record is in the file.
 pub(crate) type Variant = fn(path: &Path, meters: &Meters, input: &Input, index: u64) -> io::Result<()>;
 
 /// A placement.

@@ -1,5 +1,4 @@
-//! The best we can do: records are appended to one open file, 50 at a time, and nothing is built that is not
-//! written.
+//! The best implementation that we know: it appends records to one open file, 50 at a time, and builds nothing else.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +10,7 @@ use crate::file::CountedFile;
 use crate::logging::{BATCH, Meters};
 use crate::record::{Input, Mode, Step, Tensor};
 
-/// Room for a batch: records have at most half a KiB.
+/// Room for a batch: a record has at most half a KiB.
 pub(crate) const BUFFER_BYTES: usize = BATCH * 512;
 
 pub(crate) fn log(path: &Path, meters: &Meters, input: &Input, index: u64) -> io::Result<()> {
@@ -28,13 +27,13 @@ struct LineLogger<'a> {
     buffered: usize,
 }
 
-/// A step as it is serialised, straight from the values that the loop has.
+/// A step that is serialised straight from the values of the loop.
 #[derive(Serialize)]
 struct Line<'a> {
     step: u64,
     epoch: u64,
     mode: Mode,
-    // Float64, as the other variants write it: the digits of a float32 would be those of another number.
+    // Float64, as in the other variants: the digits of a float32 would be those of another number.
     loss: f64,
     load_balance_loss: f64,
     grad_norm: f64,

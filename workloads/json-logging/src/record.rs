@@ -1,4 +1,4 @@
-//! What the training loop logs: the metrics of each step, as a function of seed, round, index and step.
+//! Records of the training loop: the metrics of each step, as a function of seed, round, index and step.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The sink wants the expensive fields at every 5th step (003, 2.2).
 pub(crate) const EVERY: u64 = 5;
 
-/// Experts and ghosts of a step: the document's own set-up has four of each.
+/// Number of experts and of ghosts in a step; the document's own set-up has four of each.
 const EXPERTS: usize = 4;
 
-/// Different steps in a pool. A training loop logs what it has just computed, so the pool has to fit the
+/// Number of different steps in a pool. A training loop logs values that it has just computed, so the pool must fit the
 /// cache.
 const POOL: usize = 256;
 
@@ -21,11 +21,11 @@ const STEPS: Range<u64> = 10_000_000..100_000_000;
 const STEPS_PER_EPOCH: u64 = 100_000;
 const FIRST_EPOCH: u64 = 100;
 
-/// Values of an input: a range, and how many characters each of them takes in JSON.
+/// Values of an input: a range, and the number of characters that each value takes in JSON.
 ///
-/// All values of a field print equally wide. Hence an iteration writes as many bytes for every round and
-/// index, and bytes are an exact metric that can be gated. The width is the commonest one for a converted
-/// float32 of that range, so the digits to print and to parse are those of a real log.
+/// All values of a field are printed with the same width. An iteration therefore writes the same number of bytes in
+/// every round and at every index, and bytes are an exact metric that can be gated. The width is the most common one
+/// for a converted float32 of the range, so the digits to print and to parse are those of a real log.
 struct Range32 {
     from: f32,
     to: f32,
@@ -53,30 +53,30 @@ impl Range32 {
     }
 }
 
-/// Stands for a tensor of the source, which has to be converted before it can be logged: its values can only
-/// be had through a conversion, and every conversion is counted.
+/// A tensor of the source, which has to be converted before it can be logged. Its values are accessible only through a
+/// conversion, and every conversion is counted.
 #[derive(Debug)]
 pub(crate) struct Tensor([f32; EXPERTS]);
 
 impl Tensor {
-    /// Converts into a list of its own, as `tensor.cpu().numpy().tolist()` does.
+    /// Converts into a new list, as `tensor.cpu().numpy().tolist()` does.
     pub(crate) fn to_list(&self, conversions: &Counter) -> Vec<f64> {
         self.values(conversions).collect()
     }
 
-    /// Converts one value after the other, for a consumer that needs no list.
+    /// Converts the values one by one, for a consumer that does not need a list.
     pub(crate) fn values(&self, conversions: &Counter) -> impl Iterator<Item = f64> + '_ {
         conversions.add(1);
         self.reference()
     }
 
-    /// The values for the check, which is no conversion of the hot path.
+    /// Values for the check. This is not a conversion of the hot path.
     fn reference(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().copied().map(f64::from)
     }
 }
 
-/// How the model is trained; the document's two modes.
+/// How the model is trained: one of the document's two modes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
@@ -93,7 +93,7 @@ impl Mode {
     }
 }
 
-/// What a step computed, in the precision in which a model computes it.
+/// Results of a step, in the precision in which a model computes them.
 #[derive(Debug)]
 pub(crate) struct StepMetrics {
     pub(crate) loss: f32,
@@ -137,7 +137,7 @@ impl Step<'_> {
     }
 }
 
-/// A record of a log in float64: what the reference says is due, and what was read back from a file.
+/// A record of a log in float64, either expected by the reference or read back from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
@@ -157,11 +157,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The record that is due for a step.
+    /// Returns the expected record of a step.
     ///
-    /// Every float32 is converted to float64, which is exact, and a log must give back that very float64. A
-    /// variant must therefore convert before it prints: `serde_json` prints a float32 with the fewest digits
-    /// that tell it from other float32s, and those digits are another float64.
+    /// Every float32 is converted to float64, which is exact, and a log must return exactly that float64. A variant
+    /// must therefore convert before it prints: `serde_json` prints a float32 with the fewest digits that distinguish
+    /// it from other float32s, and those digits are another float64.
     fn due(step: &Step<'_>) -> Self {
         let metrics = step.metrics;
         let wanted = |tensor: &Tensor| step.wants_tensors().then(|| tensor.reference().collect());
@@ -180,7 +180,7 @@ impl Record {
         }
     }
 
-    /// Appends every field. Lengths of lists are values too, so that no two records have the same values.
+    /// Appends every field. The lengths of lists are appended too, so that no two records have the same values.
     pub(crate) fn flatten(&self, values: &mut Vec<f64>) {
         values.extend([
             self.step as f64,
@@ -200,7 +200,7 @@ impl Record {
     }
 }
 
-/// The inputs of a placement: a pool of steps for the current round.
+/// Inputs of a placement: a pool of steps for the current round.
 #[derive(Debug)]
 pub(crate) struct Input {
     seed: u64,
@@ -213,17 +213,17 @@ impl Input {
         Self { seed, n, pool: Vec::new() }
     }
 
-    /// Makes the pool of `round`.
+    /// Fills the pool for `round`.
     pub(crate) fn load(&mut self, round: u64) {
         let mut rng = input_rng(self.seed, "json-logging", round);
         self.pool.clear();
         self.pool.extend((0..POOL).map(|_| StepMetrics::draw(&mut rng)));
     }
 
-    /// The steps of iteration `index`: the pool, rotated by the index, under step numbers of the index's own.
-    /// Both cost nothing, so that the iteration times logging alone.
+    /// Steps of iteration `index`: the pool, rotated by the index, with step numbers of the index. Both cost nothing,
+    /// so that the iteration times only the logging.
     pub(crate) fn steps(&self, index: u64) -> impl Iterator<Item = Step<'_>> {
-        // Every iteration starts at a step that wants tensors: all write them equally often.
+        // Every iteration starts at a step that wants tensors, so that all iterations write them equally often.
         let stride = self.n.max(1).next_multiple_of(EVERY);
         let different = ((STEPS.end - STEPS.start) / stride).max(1);
         let first = STEPS.start + index % different * stride;
@@ -235,12 +235,12 @@ impl Input {
         })
     }
 
-    /// The records that a log of iteration `index` must hold.
+    /// Returns the records that a log of iteration `index` must hold.
     pub(crate) fn due(&self, index: u64) -> Vec<Record> {
         self.steps(index).map(|step| Record::due(&step)).collect()
     }
 
-    /// Digest of all that iteration `index` is given, wanted or not.
+    /// Digest of the whole input of iteration `index`, whether the sink wants it or not.
     pub(crate) fn digest(&self, index: u64) -> Digest {
         let mut values = Vec::new();
         for step in self.steps(index) {
@@ -251,13 +251,13 @@ impl Input {
         Digest::of_f64(values)
     }
 
-    /// Memory that the inputs of a placement take.
+    /// Memory of the inputs of a placement, in bytes.
     pub(crate) fn bytes() -> u64 {
         (POOL * size_of::<StepMetrics>()) as u64
     }
 }
 
-/// What logs of `n` records weigh; exact, since all records of a kind are equally wide.
+/// Sizes of logs in bytes. They are exact, since all records of a kind have the same width.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     line: [u64; 2],
@@ -265,7 +265,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Measures one record without tensors and one with.
+    /// Measures one record without tensors and one with tensors.
     pub(crate) fn measure() -> Result<Self, serde_json::Error> {
         let mut input = Input::new(0, 2);
         input.load(0);
@@ -273,7 +273,7 @@ impl Sizes {
         for record in input.due(0) {
             let kind = usize::from(record.expert_loads.is_some());
             sizes.line[kind] = serde_json::to_string(&record)?.len() as u64 + 1;
-            // The array's brackets and their line ends are no part of the record.
+            // The brackets of the array and their line ends are not part of the record.
             sizes.pretty[kind] = serde_json::to_string_pretty(&[record])?.len() as u64 - 4;
         }
         Ok(sizes)
@@ -284,14 +284,14 @@ impl Sizes {
         (n - wanted) * plain + wanted * with_tensors
     }
 
-    /// A log of one line for each record.
+    /// Size of a log with one line per record.
     pub(crate) fn lines(&self, n: u64) -> u64 {
         Self::sum(n, self.line)
     }
 
-    /// A log that is one indented array.
+    /// Size of a log that is one indented array.
     pub(crate) fn pretty(&self, n: u64) -> u64 {
-        // `[` and `]` on lines of their own, and a comma and a line end between records.
+        // `[` and `]` take a line each, and a comma and a line end separate the records.
         if n == 0 { 2 } else { 4 + Self::sum(n, self.pretty) + 2 * (n - 1) }
     }
 }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn inputs_stay_the_same_for_ever() {
-        // Whoever changes this changes every figure: the workload's version must go up.
+        // A change of this digest changes every figure: increase the version of the workload.
         assert_eq!(loaded(50, 5).digest(3).0, "79edc5a95c27c7fe49cc0606a276a5d2");
     }
 

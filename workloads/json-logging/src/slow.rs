@@ -1,5 +1,4 @@
-//! The document's "before": every record is converted, serialised, and written to a file that is opened for
-//! it.
+//! The document's "before": it converts and serialises every record, and opens the file to write it.
 
 use std::hint::black_box;
 use std::io;
@@ -16,7 +15,7 @@ pub(crate) fn log(path: &Path, meters: &Meters, input: &Input, index: u64) -> io
 }
 
 fn log_step(path: &Path, meters: &Meters, step: &Step<'_>) -> io::Result<()> {
-    // The source defines its conversion anew for every entry (003, 2.3).
+    // The source defines its conversion again for every entry (003, 2.3).
     let tensor = |tensor: &Tensor| Value::from(tensor.to_list(&meters.conversions));
     let number = |value: f32| Value::from(f64::from(value));
     let metrics = step.metrics;
@@ -31,8 +30,7 @@ fn log_step(path: &Path, meters: &Meters, step: &Step<'_>) -> io::Result<()> {
         "tokens_per_second": number(metrics.tokens_per_second),
         "step_seconds": number(metrics.step_seconds),
     });
-    // Converted at every step, wanted or not: what 003, 2.2 does away with. The compiler must not do so
-    // first.
+    // Converted at every step, wanted or not: this is the work that 003, 2.2 removes. The compiler must not remove it.
     let expert_loads = black_box(tensor(&metrics.expert_loads));
     let ghost_activations = black_box(tensor(&metrics.ghost_activations));
     if step.wants_tensors() {

@@ -1,4 +1,4 @@
-//! The variants against each other, against the check, and against the figures that the documents give.
+//! Tests the variants against each other, against the check, and against the figures of the documents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ fn the_check_finds_a_log_that_is_missing_empty_or_cut_short() {
     for variant in VARIANTS {
         let mut bench = Bench::new(variant, 60);
         for keep in [0, 1, 2, 3, 4] {
-            // Whatever is cut off, from everything to the last byte.
+            // Cuts the log at several lengths, from nothing to all but the last byte.
             let check = bench.after(|text| text[..(text.len() - 1) * keep / 4].to_owned());
             assert!(!check.passed, "{keep}/4 of the log is there: {check:?}");
         }
@@ -110,7 +110,7 @@ fn the_check_finds_a_log_that_is_missing_empty_or_cut_short() {
     }
 }
 
-/// The text of a log of any variant with its records changed.
+/// Returns the text of a log of any variant with changed records.
 fn rewritten(text: &str, change: impl Fn(&mut Vec<Value>)) -> String {
     let array = text.starts_with('[');
     let mut records: Vec<Value> = if array {
@@ -186,7 +186,7 @@ fn the_digits_of_an_unconverted_float32_are_found() {
     assert!(!check.passed);
 }
 
-/// A worker in this process: sends it requests and gives back their answers.
+/// Runs a worker in this process: sends it requests and returns its answers.
 fn answers(n: u64, variant: &str, folder: &Path, requests: &[Value]) -> Vec<Value> {
     let workload = define(vec![Case::new("n", Params { n })], sizes()).build();
     let hello = json!({"op": "hello", "protocols": [1], "harness": "test", "seed": 7, "device": "none",
@@ -215,7 +215,7 @@ fn reply<T: DeserializeOwned>(answer: &Value) -> T {
     serde_json::from_value(answer.clone()).unwrap()
 }
 
-/// What one iteration of `n` records counts.
+/// Counts of one iteration of `n` records.
 fn counts(n: u64, variant: &str) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().unwrap();
     let answers = answers(n, variant, folder.path(), &[sample("metered", 0, 1)]);
@@ -243,7 +243,7 @@ fn a_thousand_records_take_exactly_these_calls_and_bytes() {
     let lines = sizes.lines(1000);
     let (written, read) = bytes_moved(&sizes, 1000);
     assert_eq!(counts(1000, SLOW), expected([1000, 0, 0, 1000, lines, 0, 2000, 1000]));
-    // Each of the 20 rewrites opens to write, and each but the first opens to read.
+    // Each of the 20 rewrites opens the file to write, and each but the first opens it to read.
     assert_eq!(counts(1000, DOCUMENTED), expected([39, 19, read, 20, written, 0, 400, 1000]));
     assert_eq!(counts(1000, OPTIMIZED), expected([1, 0, 0, 20, lines, 0, 400, 1000]));
 }

@@ -1,4 +1,4 @@
-//! Records at the end of a file, one write for each.
+//! Appends records to a file, one write per record.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,12 +14,12 @@ const SYNCS: &str = "file-syncs";
 const WORDS: usize = 32;
 const RECORD: usize = WORDS * 8;
 
-/// Appends records. The file begins anew with each round.
+/// Appends records. The file is empty at the start of each round.
 #[derive(Debug)]
 pub(crate) struct Append {
     file: File,
     record: [u8; RECORD],
-    /// Where the records of the last iteration begin, and where the file ends.
+    /// Offset of the first record of the last iteration, and the end of the file.
     first: u64,
     end: u64,
     writes: Counter,
@@ -30,7 +30,7 @@ pub(crate) struct Append {
 impl Append {
     pub(crate) fn new(setup: &Setup) -> Result<Self, Failure> {
         let path = setup.scratch().join("records");
-        // Not opened for appending only, because Windows could not shorten it then.
+        // Not opened in append mode, because Windows could not truncate it then.
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         Ok(Self {
             file,

@@ -1,4 +1,4 @@
-//! Kernels of the processor and its memory: chains of steps.
+//! Kernels for the processor and its memory: chains of steps.
 
 use std::hint::black_box;
 
@@ -6,36 +6,36 @@ use perfharness_contract::{Check, Failure, Setup};
 
 use crate::kernel::{Input, Kernel, Work, buffer_seed, word};
 
-/// Where a stretch of steps begins.
+/// Start of a sequence of steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// The iteration.
     pub index: u64,
-    /// Steps of the iteration that went before.
+    /// Steps of the iteration that precede this start.
     pub step: u64,
-    /// What the chain begins with.
+    /// Initial state of the chain.
     pub state: u64,
 }
 
-/// A chain of steps that can neither be shortened nor run side by side with what follows it.
+/// A chain of steps that can neither be shortened nor run in parallel with the work that follows it.
 pub trait Walk: 'static {
     /// Walks the chain.
     fn walk(&self, start: Start, steps: u64) -> u64;
-    /// What `walk` is to give, found without the buffer.
+    /// Expected result of `walk`, computed without the buffer.
     fn reference(&self, start: Start, steps: u64) -> u64;
 }
 
-/// A chain, and what the last iteration left of it.
+/// A chain and the result of its last iteration.
 #[derive(Debug)]
 pub struct Chain<W> {
     pub(crate) walk: W,
     pub(crate) result: u64,
-    /// What the extra work left; nothing depends on it.
+    /// Result of the extra work; nothing depends on it.
     pub(crate) spare: u64,
 }
 
 impl<W: Walk> Chain<W> {
-    /// A chain that was not walked yet.
+    /// Creates a chain that has not been walked yet.
     pub fn new(walk: W) -> Self {
         Self { walk, result: 0, spare: 0 }
     }
@@ -48,7 +48,7 @@ impl<W: Walk> Chain<W> {
 impl<W: Walk> Kernel for Chain<W> {
     fn run(&mut self, input: Input, work: &Work) -> Result<(), Failure> {
         self.result = black_box(self.walk.walk(Self::start(input), work.useful));
-        // The extra work begins with the result, so that no processor can hide it behind the work before.
+        // The extra work begins with the result, so that no processor can overlap it with the work before it.
         let start = Start { index: input.index, step: work.useful, state: self.result };
         self.spare = black_box(self.walk.walk(start, work.extra));
         Ok(())
@@ -60,7 +60,7 @@ impl<W: Walk> Kernel for Chain<W> {
     }
 }
 
-/// Registers only: a linear congruential chain, each step of which waits for the multiplication before it.
+/// Works in registers only: a linear congruential chain in which each step waits for the multiplication before it.
 #[derive(Debug)]
 pub struct Spin;
 
@@ -68,15 +68,15 @@ impl Spin {
     const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
     const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
-    /// Walks the chain step by step: 1 to 2 ns each, the time of a multiplication and an addition.
+    /// Walks the chain step by step. Each step takes 1 to 2 ns, the time of a multiplication and an addition.
     #[inline(never)]
     pub fn chain(state: u64, steps: u64) -> u64 {
-        // As constants they would let the compiler fold several steps into one.
+        // If they were constants, the compiler could fold several steps into one.
         let (multiplier, increment) = black_box((Self::MULTIPLIER, Self::INCREMENT));
         (0..steps).fold(state, |state, _| state.wrapping_mul(multiplier).wrapping_add(increment))
     }
 
-    /// Jumps to the end of the chain: `steps` affine maps are one, found by squaring.
+    /// Jumps to the end of the chain: `steps` affine maps form one map, found by squaring.
     pub fn jump(state: u64, steps: u64) -> u64 {
         let (mut multiplier, mut increment) = (1_u64, 0_u64);
         let (mut square, mut shift) = (Self::MULTIPLIER, Self::INCREMENT);
@@ -104,7 +104,7 @@ impl Walk for Spin {
     }
 }
 
-/// A buffer of a placement's own.
+/// A buffer that belongs to one placement.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     seed: u64,
@@ -122,20 +122,20 @@ impl Buffer {
     }
 }
 
-/// Random reads in a buffer: each says where the next one goes.
+/// Random reads in a buffer: each word determines the position of the next read.
 #[derive(Debug)]
 pub struct Gather {
     pub(crate) buffer: Buffer,
 }
 
 impl Gather {
-    /// Fills a buffer of so many bytes, a power of two.
+    /// Fills a buffer of `bytes` bytes, which must be a power of two.
     pub fn new(bytes: u64, setup: &Setup) -> Self {
         Self { buffer: Buffer::new(bytes, setup) }
     }
 
     fn next(state: u64, word: u64) -> u64 {
-        // The state is wider than the place, so that chains that meet at a word part again.
+        // The state is wider than the position, so that chains that meet at a word separate again.
         state.rotate_left(23).wrapping_add(word)
     }
 }
@@ -159,23 +159,23 @@ impl Walk for Gather {
     }
 }
 
-/// Sequential reads. Each iteration has a window of its own, in which the extra work finds words that no other
-/// iteration reads: otherwise it would fetch them into the cache for the next one, and make that faster. Work that
-/// exceeds the window goes on in the next ones.
+/// Sequential reads. Each iteration has its own window, and its extra work reads words in it that no other iteration
+/// reads. Otherwise the extra work would load them into the cache for the next iteration and make that one faster. Work
+/// that exceeds the window continues in the next windows.
 #[derive(Debug)]
 pub struct Sweep {
     buffer: Buffer,
 }
 
 impl Sweep {
-    /// Windows of a whole buffer.
+    /// Number of windows in a whole buffer.
     pub const WINDOWS: u64 = 32;
     /// Words in a window: 2 MiB.
     pub const WINDOW: u64 = 1 << 18;
     /// Bytes of a whole buffer.
     pub const BYTES: u64 = Self::WINDOWS * Self::WINDOW * 8;
 
-    /// Fills a buffer of so many bytes.
+    /// Fills a buffer of `bytes` bytes.
     pub fn new(bytes: u64, setup: &Setup) -> Self {
         Self { buffer: Buffer::new(bytes, setup) }
     }

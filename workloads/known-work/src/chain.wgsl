@@ -1,6 +1,6 @@
-// A chain of steps in each invocation: a step waits for the one before it, and how many there are is data.
+// A chain of steps in each invocation. A step waits for the one before it, and the number of steps is data.
 
-// Multiplier and increment are data, too, so that no compiler folds several steps into one.
+// The multiplier and the increment are data, too, so that no compiler folds several steps into one.
 struct Work { start: u32, useful: u32, extra: u32, multiplier: u32, increment: u32 }
 
 @group(0) @binding(0) var<storage, read> work: Work;
@@ -15,11 +15,11 @@ fn walk(start: u32, steps: u32) -> u32 {
     return state;
 }
 
-// As many invocations as one vector of a processor holds, which is what a software adapter has.
+// One vector of a processor holds eight invocations; a software adapter runs on a processor.
 @compute @workgroup_size(8)
 fn main(@builtin(global_invocation_id) id: vec3u) {
     let result = walk(work.start ^ (id.x * 2654435769u), work.useful);
     results[id.x] = result;
-    // The extra work begins with the result, so that it cannot run beside it.
+    // The extra work begins with the result, so that it cannot run in parallel with the useful work.
     spare[id.x] = walk(result, work.extra);
 }

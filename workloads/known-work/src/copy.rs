@@ -1,4 +1,4 @@
-//! Copies on the host: blocks through a staging buffer that each iteration makes.
+//! Copies on the host: blocks go through a staging buffer that each iteration allocates.
 
 use std::hint::black_box;
 
@@ -8,24 +8,24 @@ use crate::kernel::{CopyCounters, Input, Kernel, Work, buffer_seed, word};
 
 const BLOCK: usize = 8 << 10;
 const WORDS: u64 = BLOCK as u64 / 8;
-/// Blocks of the source.
+/// Number of blocks in the source.
 const SOURCE: u64 = 256;
-/// Blocks of the staging buffer.
+/// Number of blocks in the staging buffer.
 const STAGED: u64 = 32;
 
-/// Copies blocks to a staging buffer and on to where they belong.
+/// Copies blocks to a staging buffer and from there to their targets.
 #[derive(Debug)]
 pub(crate) struct Copy {
     seed: u64,
     source: Vec<u8>,
-    /// The result, and as much room again for what nothing needs.
+    /// The result, followed by the same amount of room for unneeded blocks.
     target: Vec<u8>,
     staging_bytes: usize,
     counters: CopyCounters,
 }
 
 impl Copy {
-    /// With a staging buffer of so many times its size, of which no more is used.
+    /// Creates the kernel with a staging buffer of `peak` times its size, of which no more is used.
     pub(crate) fn new(useful: u64, peak: u64, setup: &Setup) -> Self {
         let seed = buffer_seed(setup);
         Self {
@@ -37,7 +37,7 @@ impl Copy {
         }
     }
 
-    /// The block of the source that a step copies.
+    /// Block of the source that a step copies.
     fn block(input: Input, step: u64) -> u64 {
         input.state().wrapping_add(step) % SOURCE
     }
@@ -49,7 +49,7 @@ fn range(block: u64) -> std::ops::Range<usize> {
 
 impl Kernel for Copy {
     fn run(&mut self, input: Input, work: &Work) -> Result<(), Failure> {
-        // Not filled, so that what a larger one costs is memory and not time.
+        // Not filled, so that a larger buffer costs memory but no time.
         let mut staging: Vec<u8> = Vec::with_capacity(self.staging_bytes);
         let steps = work.useful + work.extra;
         for step in 0..steps {

@@ -1,17 +1,17 @@
-//! One dispatch for each iteration, on the GPU: few and long chains, so that steps and not launches take the time.
+//! One dispatch per iteration on the GPU. The chains are few and long, so that steps and not launches take the time.
 
 use perfharness_contract::{Check, Failure, Setup, Tolerance};
 use perfharness_gpu::{Bound, Buffer, Gpu};
 
 use crate::kernel::{Input, Kernel, PLANTED_COPY, Work, word};
 
-/// Inputs of a round; iterations take them in turns.
+/// Number of inputs in a round; the iterations cycle through them.
 const POOL: u64 = 4;
-/// Invocations, as in the shader.
+/// Number of invocations, as in the shader.
 const LANES: u64 = 8;
 const MULTIPLIER: u32 = 1_664_525;
 const INCREMENT: u32 = 1_013_904_223;
-/// Device memory that is held and used by nothing.
+/// Device memory that is held but not used.
 const RESERVE: u64 = 4 << 20;
 
 /// A linear congruential chain in each invocation.
@@ -21,16 +21,16 @@ pub(crate) struct Device {
     works: Vec<Buffer>,
     kernels: Vec<Bound>,
     results: Buffer,
-    /// What planted copies go from and to.
+    /// Source and target of planted copies.
     from: Buffer,
     to: Buffer,
     _reserve: Buffer,
-    /// Buffers that are planted, and kept.
+    /// Planted buffers that are never freed.
     leaked: Vec<Buffer>,
 }
 
 impl Device {
-    /// With so many times the memory that is held for nothing.
+    /// Creates the kernel with `peak` times the unused memory.
     pub(crate) fn new(peak: u64, setup: &Setup) -> Result<Self, Failure> {
         let gpu = Gpu::open(setup)?;
         let works: Vec<Buffer> =

@@ -1,4 +1,4 @@
-//! What all kernels share: inputs, amounts of work, and a placement.
+//! Parts that all kernels share: inputs, amounts of work, and a placement.
 
 use perfharness_contract::{Check, Counter, Digest, Failure, Measured, MetricDef, Setup, input_rng};
 use rand_pcg::rand_core::Rng as _;
@@ -9,11 +9,11 @@ use crate::plant::{Fault, Planted};
 pub(crate) const STEPS: &str = "steps";
 const COPIES: &str = "host-copies";
 const COPY_BYTES: &str = "host-copy-bytes";
-/// Bytes of a copy that is planted.
+/// Size of a planted copy in bytes.
 pub(crate) const PLANTED_COPY: usize = 64 << 10;
 
-/// Word `i` of a sequence (`SplitMix64`). Any word can be told without those before it, so that a reference needs no
-/// buffer, and cannot be misled by a broken one.
+/// Returns word `i` of a sequence (`SplitMix64`). A word does not depend on those before it, so a reference needs no
+/// buffer and a broken buffer cannot mislead it.
 pub(crate) fn word(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_add(i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -21,7 +21,7 @@ pub(crate) fn word(seed: u64, i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of what a placement's buffers hold.
+/// Seed of the contents of a placement's buffers.
 pub(crate) fn buffer_seed(setup: &Setup) -> u64 {
     input_rng(setup.seed(), "buffer", 0).next_u64()
 }
@@ -29,46 +29,46 @@ pub(crate) fn buffer_seed(setup: &Setup) -> u64 {
 /// The input of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
-    /// Its index.
+    /// Index of the iteration.
     pub index: u64,
-    /// What the inputs of the round are derived from.
+    /// Key from which the inputs of the round are derived.
     pub key: u64,
 }
 
 impl Input {
-    /// A word that differs from round to round and from iteration to iteration.
+    /// Returns a word that differs from round to round and from iteration to iteration.
     pub fn state(self) -> u64 {
         word(self.key, self.index)
     }
 }
 
-/// What an iteration does. All of it is read at run time, so that all variants share every instruction.
+/// Work of an iteration. All of it is read at run time, so that all variants share every instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Steps that the result needs.
     pub useful: u64,
-    /// Steps after them, which nothing needs.
+    /// Steps after those, which no result needs.
     pub extra: u64,
-    /// Copies that nothing needs.
+    /// Copies that no result needs.
     pub copies: u64,
-    /// Syncs that nothing needs.
+    /// Syncs that no result needs.
     pub syncs: u64,
-    /// Writes that nothing needs.
+    /// Writes that no result needs.
     pub writes: u64,
-    /// Allocations that nothing needs, for each step that the result needs.
+    /// Allocations that no result needs, for each step that the result needs.
     pub allocations: u64,
-    /// Bytes that are never given back.
+    /// Bytes that are never freed.
     pub leak: u64,
 }
 
 impl Work {
-    /// So many steps that the result needs, done as so many percent of them.
+    /// Work of `useful` steps, done as `percent` percent of them.
     pub fn of(useful: u64, percent: u64) -> Self {
         let extra = useful * (percent - 100) / 100;
         Self { useful, extra, copies: 0, syncs: 0, writes: 0, allocations: 0, leak: 0 }
     }
 
-    /// The same with what is planted.
+    /// Returns this work with the planted work added.
     pub(crate) fn with(self, planted: &Planted) -> Self {
         let Planted { time, copies, syncs, writes, allocations, leak, .. } = *planted;
         let steps = ((self.useful + self.extra) as f64 * time).round() as u64;
@@ -76,34 +76,34 @@ impl Work {
     }
 }
 
-/// A way to spend time whose amount is a number.
+/// A way to spend a known amount of work.
 pub trait Kernel: 'static {
     /// Makes the inputs of a round current.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// Returns an error if the inputs cannot be made.
     fn load(&mut self, _key: u64, _work: &Work) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// One iteration.
+    /// Runs one iteration.
     ///
     /// # Errors
-    /// When it cannot be done.
+    /// Returns an error if the iteration fails.
     fn run(&mut self, input: Input, work: &Work) -> Result<(), Failure>;
 
-    /// Waits until everything is done.
+    /// Waits until all work is done.
     ///
     /// # Errors
-    /// When something failed.
+    /// Returns an error if some of the work failed.
     fn fence(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Holds the result of the last iteration against a reference.
+    /// Compares the result of the last iteration with a reference.
     ///
     /// # Errors
-    /// When the result cannot be read.
+    /// Returns an error if the result cannot be read.
     fn check(&mut self, input: Input, useful: u64) -> Result<Check, Failure>;
 }
 
@@ -116,14 +116,14 @@ pub struct Known<K> {
     key: u64,
     steps: Counter,
     fault: Option<Fault>,
-    /// On the host: what copies that are planted go through.
+    /// Source and target of planted copies on the host.
     copies: Option<Copies>,
-    /// Memory that is planted.
+    /// Planted memory.
     _ballast: Vec<u8>,
 }
 
 impl<K: Kernel> Known<K> {
-    /// A placement in which nothing is planted. The workload declares the metric `steps`.
+    /// Creates a placement in which nothing is planted. The workload must declare the metric `steps`.
     pub fn new(kernel: K, work: Work, setup: &Setup) -> Self {
         Self {
             kernel,
@@ -137,16 +137,16 @@ impl<K: Kernel> Known<K> {
         }
     }
 
-    /// Plants what the kernel does not see to itself.
+    /// Plants everything that the kernel does not handle itself.
     pub(crate) fn plant(mut self, planted: &Planted) -> Self {
         self.work = self.work.with(planted);
         self.fault = planted.fault;
         self
     }
 
-    /// Lets what is planted happen on the host, and holds so many times a buffer of this size.
+    /// Plants work on the host, and holds `planted.peak` times a buffer of `buffer_bytes` bytes.
     pub(crate) fn on_host(self, planted: &Planted, buffer_bytes: u64, setup: &Setup) -> Self {
-        // Written, so that the memory is really there.
+        // Written, so that the memory is resident.
         let ballast = vec![1; ((planted.peak - 1) * buffer_bytes) as usize];
         Self { copies: Some(Copies::new(setup)), _ballast: ballast, ..self }
     }
@@ -165,7 +165,7 @@ impl<K: Kernel> Measured for Known<K> {
     fn run(&mut self, index: u64) -> Result<(), Failure> {
         let input = match self.fault {
             None => self.input(index),
-            // The right result of another input is a wrong one.
+            // The right result of another input is a wrong result.
             Some(Fault::Wrong) => self.input(index + 1),
             Some(Fault::Crash) => std::process::abort(),
             Some(Fault::Hang) => hang(),
@@ -175,8 +175,8 @@ impl<K: Kernel> Measured for Known<K> {
             copies.copy(self.work.copies);
             waste_memory(&self.work);
         }
-        // A work counter says how much was done towards the result, which is equal for all variants; the extra steps
-        // are waste, and would make a variant wrong instead of slow.
+        // A work counter counts the work towards the result, which is equal for all variants. The extra steps are
+        // waste; counting them would make a variant wrong instead of slow.
         self.steps.add(self.work.useful);
         Ok(())
     }
@@ -192,13 +192,13 @@ impl<K: Kernel> Measured for Known<K> {
     }
 }
 
-/// Allocates what is planted: for each item and back at once, and for ever.
+/// Makes the planted allocations: for each item one that is freed at once, and one per iteration that is never freed.
 fn waste_memory(work: &Work) {
     for item in 0..work.allocations * work.useful {
         std::hint::black_box(Box::new(item));
     }
     if work.leak > 0 {
-        // Written, so that the memory is really there.
+        // Written, so that the memory is resident.
         std::mem::forget(std::hint::black_box(vec![1_u8; work.leak as usize]));
     }
 }
@@ -234,7 +234,7 @@ impl CopyCounters {
     }
 }
 
-/// Copies that nothing needs.
+/// Copies that no result needs.
 #[derive(Debug)]
 struct Copies {
     from: Vec<u8>,

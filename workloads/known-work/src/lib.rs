@@ -1,8 +1,8 @@
 //! Kernels of known work, for calibration, tests and demonstrations of the gate.
 //!
 //! Each case is a kernel, and its variants do a stated share more of its work. They run the same machine code on
-//! different numbers: what differs between them is work, never the layout of code. Whatever else a gate has to find can
-//! be planted in all of them, by the setting `known-work` or the environment variable [`VARIABLE`] of a process.
+//! different numbers, so they differ in work and never in the layout of code. Other regressions that a gate has to find
+//! can be planted in all variants, with the setting `known-work` or the environment variable [`VARIABLE`] of a process.
 
 mod append;
 mod chain;
@@ -27,7 +27,7 @@ use device::Device;
 use kernel::{CopyCounters, STEPS};
 use plant::{Planted, SETTING};
 
-/// What spends the time of a case.
+/// Kernel of a case.
 #[derive(Clone, std::marker::Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
@@ -45,23 +45,23 @@ struct Params {
     kernel: Kind,
     /// Steps that the result of one iteration needs.
     steps: u64,
-    /// Size of the buffer that they read.
+    /// Size of the buffer that the steps read.
     buffer_bytes: u64,
 }
 
-/// Iterations of 0.05 to 0.3 ms, so that a launch is cheap. All steps are multiples of 100, so that every share is
+/// Iterations take 0.05 to 0.3 ms, so that a launch is cheap. All step counts are multiples of 100, so every share is
 /// exact.
 const CASES: [(&str, Params); 6] = [
     ("spin", Params { kernel: Kind::Spin, steps: 60_000, buffer_bytes: 0 }),
     ("gather", Params { kernel: Kind::Gather, steps: 30_000, buffer_bytes: 512 << 10 }),
-    // Twice of it fits a window.
+    // Twice this number of steps fits a window.
     ("sweep", Params { kernel: Kind::Sweep, steps: 130_000, buffer_bytes: Sweep::BYTES }),
     ("gpu", Params { kernel: Kind::Gpu, steps: 40_000, buffer_bytes: 0 }),
     ("append", Params { kernel: Kind::Append, steps: 100, buffer_bytes: 0 }),
     ("copy", Params { kernel: Kind::Copy, steps: 100, buffer_bytes: 0 }),
 ];
 
-/// The variants: how many percent of the work each does, the first being the reference.
+/// The variants and the percentage of the work that each does. The first is the reference.
 const VARIANTS: [(&str, u64, &str); 8] = [
     ("w100", 100, "the work itself"),
     ("w100-again", 100, "the same as w100"),
@@ -73,7 +73,7 @@ const VARIANTS: [(&str, u64, &str); 8] = [
     ("w200", 200, "twice the work of w100, for the same result"),
 ];
 
-/// The workload `known-work`.
+/// Returns the workload `known-work`.
 pub fn workload() -> Workload {
     let mut workload = Workload::builder("known-work", 1, "Kernels of known work, to try the gate on")
         .on_request()
@@ -88,7 +88,7 @@ pub fn workload() -> Workload {
         );
     for (id, percent, summary) in VARIANTS {
         workload = workload
-            // None is `slow`, whose time would not be gated.
+            // No variant has the role `slow`, because its time would not be gated.
             .variant(id, Role::Other, summary, move |params, setup| prepare(params, percent, setup))
             .memory(id, |params| params.buffer_bytes);
     }

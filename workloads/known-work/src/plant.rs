@@ -1,24 +1,24 @@
-//! What is planted beside the known work: more of it, and faults.
+//! Regressions that are planted beside the known work: more work, and faults.
 //!
-//! A gate compares two processes of the same program, so what differs between them has to come from outside: from the
-//! setting `known-work`, which both sides of a run get, or from an environment variable, which each process has its own.
+//! A gate compares two processes of the same program, so a difference between them has to come from outside: from the
+//! setting `known-work`, which both sides of a run receive, or from an environment variable, which is set per process.
 
 use std::fmt;
 
 use perfharness_contract::{Failure, Setup};
 use perfharness_platform::env;
 
-/// The setting.
+/// Name of the setting.
 pub(crate) const SETTING: &str = "known-work";
-/// The environment variable. Where it and the setting name the same thing, it counts.
+/// Name of the environment variable. It overrides the setting where both name the same thing.
 pub const VARIABLE: &str = "PERFHARNESS_KNOWN_WORK";
 
-/// The most of everything: enough to be seen, and not so much that a slip of the pen takes the machine down.
+/// Upper limit of every number: large enough to be seen, and small enough that a typo does not overload the machine.
 const MOST: u64 = 100;
-/// The most bytes that an iteration leaks.
+/// Upper limit of the bytes that an iteration leaks.
 const MOST_LEAKED: u64 = 1 << 20;
 
-/// How a variant ends or goes wrong.
+/// A way for a variant to end or to go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Every result is wrong.
@@ -29,10 +29,10 @@ pub(crate) enum Fault {
     Hang,
 }
 
-/// What is planted in all variants of a process.
+/// Work and faults that are planted in all variants of a process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Planted {
-    /// The factor by which there is more work.
+    /// Factor by which the work grows.
     pub(crate) time: f64,
     /// Additional copies in each iteration.
     pub(crate) copies: u64,
@@ -42,14 +42,14 @@ pub(crate) struct Planted {
     pub(crate) writes: u64,
     /// Additional allocations for each item of an iteration.
     pub(crate) allocations: u64,
-    /// The factor by which more memory is held.
+    /// Factor by which the held memory grows.
     pub(crate) peak: u64,
-    /// Bytes that each iteration takes and never gives back: of the heap, and on the GPU of the device.
+    /// Bytes that each iteration allocates and never frees: on the heap, and for the GPU on the device.
     pub(crate) leak: u64,
     pub(crate) fault: Option<Fault>,
 }
 
-/// A specification that says nothing that can be planted.
+/// Error of a specification that cannot be planted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{item}` cannot be planted: {why}; an example of everything: \
@@ -65,7 +65,7 @@ impl Planted {
     pub(crate) const NOTHING: Self =
         Self { time: 1.0, copies: 0, syncs: 0, writes: 0, allocations: 0, peak: 1, leak: 0, fault: None };
 
-    /// What the user planted, which is told as a note.
+    /// Reads what the user planted, and adds a note that says so.
     pub(crate) fn of(setup: &Setup) -> Result<Self, Failure> {
         Self::read(setup, env::var(VARIABLE).as_deref())
     }
@@ -78,14 +78,14 @@ impl Planted {
             planted =
                 planted.with(spec).map_err(|error| Failure::Failed(format!("{source}={spec}: {error}")))?;
         }
-        // A record must say that its figures are not those of the known work alone.
+        // A record must state that its figures are not those of the known work alone.
         if planted != Self::NOTHING {
             setup.note(format!("planted: {planted}"));
         }
         Ok(planted)
     }
 
-    /// Takes up what a specification says.
+    /// Adds the items of a specification.
     pub(crate) fn with(mut self, spec: &str) -> Result<Self, SpecError> {
         for item in spec.split(',').map(str::trim) {
             let error = |why: String| SpecError { item: item.into(), why };
@@ -116,14 +116,14 @@ impl Planted {
                 "wrong" => self.fault = fault(Fault::Wrong)?,
                 "crash" => self.fault = fault(Fault::Crash)?,
                 "hang" => self.fault = fault(Fault::Hang)?,
-                _ => return Err(error("there is no such thing".into())),
+                _ => return Err(error("it is unknown".into())),
             }
         }
         Ok(self)
     }
 }
 
-/// A factor such as `1.10`. Less work than the result needs is not to be had.
+/// Parses a factor such as `1.10`. Less work than the result needs is impossible.
 fn factor(value: &str) -> Result<f64, String> {
     match value.parse::<f64>() {
         Ok(factor) if (1.0..=MOST as f64).contains(&factor) => Ok(factor),
@@ -131,11 +131,11 @@ fn factor(value: &str) -> Result<f64, String> {
     }
 }
 
-/// A number such as `+1` or `1`.
+/// Parses a number such as `+1` or `1`.
 fn count(value: &str, most: u64) -> Result<u64, String> {
     let digits = value.strip_prefix('+').unwrap_or(value);
     match digits.parse::<u64>() {
-        // `parse` takes a sign of its own.
+        // `parse` accepts a sign of its own.
         Ok(count) if count <= most && digits.starts_with(|c: char| c.is_ascii_digit()) => Ok(count),
         _ => Err(format!("it needs a whole number up to {most}")),
     }
@@ -195,8 +195,8 @@ mod tests {
     }
 
     #[rstest]
-    #[case::misspelt("tmie=1.1", "no such thing")]
-    #[case::a_gap("time=1.1,,wrong", "no such thing")]
+    #[case::misspelt("tmie=1.1", "is unknown")]
+    #[case::a_gap("time=1.1,,wrong", "is unknown")]
     #[case::no_value("time", "factor from 1 to 100")]
     #[case::less_work("time=0.9", "factor from 1 to 100")]
     #[case::not_a_number("time=NaN", "factor from 1 to 100")]

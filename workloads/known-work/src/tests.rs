@@ -1,4 +1,4 @@
-//! Every kernel against its reference, its exact counts, and what can be planted in it.
+//! Tests every kernel against its reference, its exact counts, and everything that can be planted in it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const APPEND: Params = Params { kernel: Kind::Append, steps: 100, buffer_bytes: 
 const COPY: Params = Params { kernel: Kind::Copy, steps: 100, buffer_bytes: 0 };
 const GPU: Params = Params { kernel: Kind::Gpu, steps: 1000, buffer_bytes: 0 };
 
-/// A folder of its own, which goes with it.
+/// A temporary folder that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -48,7 +48,7 @@ fn planted(spec: &str) -> Planted {
     if spec.is_empty() { Planted::NOTHING } else { Planted::NOTHING.with(spec).unwrap() }
 }
 
-/// Whether a case can run here; one that cannot is skipped visibly.
+/// Whether a case can run here. A case that cannot is visibly skipped.
 fn can_run(params: &Params) -> bool {
     params.kernel != Kind::Gpu || require_adapter().is_some()
 }
@@ -93,7 +93,7 @@ fn several_iterations_of_a_round_leave_what_the_last_is_to_leave(
     variant.fence().unwrap();
     assert!(variant.check(39).unwrap().passed);
     assert!(!variant.check(38).unwrap().passed, "the result of another input passed");
-    // A check in between leaves the file as it was.
+    // A check between iterations leaves the file unchanged.
     variant.run(40).unwrap();
     variant.fence().unwrap();
     assert!(variant.check(40).unwrap().passed);
@@ -123,13 +123,13 @@ fn a_broken_buffer_gives_a_wrong_result() {
     variant.load(0).unwrap();
     variant.run(0).unwrap();
     assert!(variant.check(0).unwrap().passed);
-    // A reference over the same buffer would not see it.
+    // A reference over the same buffer would miss the damage.
     variant.kernel.walk.buffer.words.fill(0);
     variant.run(0).unwrap();
     assert!(!variant.check(0).unwrap().passed);
 }
 
-/// The extra steps that a chain walked: the spare value is that of so many, and of no other number.
+/// Returns the numbers of extra steps that explain the spare value of a chain; exactly one number is expected.
 fn extra_steps<W: Walk>(chain: W, params: Params, percent: u64, spec: &str) -> Vec<u64> {
     let scratch = Scratch::new();
     let setup = scratch.setup();
@@ -185,7 +185,7 @@ fn a_sweep_beyond_the_end_goes_on_at_the_beginning() {
     }
 }
 
-/// What two iterations read on the meters, with something planted.
+/// Readings of the meters over two iterations, with `spec` planted.
 fn readings(params: &Params, percent: u64, spec: &str) -> std::collections::BTreeMap<String, Reading> {
     let spec = spec.to_owned();
     let params = *params;
@@ -208,7 +208,7 @@ fn readings(params: &Params, percent: u64, spec: &str) -> std::collections::BTre
     reply.readings
 }
 
-/// The readings of an iteration that are neither absent nor 0.
+/// Counts per iteration of `metrics`.
 fn counts(params: &Params, percent: u64, spec: &str, metrics: &[&str]) -> Vec<f64> {
     let readings = readings(params, percent, spec);
     metrics.iter().map(|metric| readings[*metric].value().unwrap() / 2.0).collect()

@@ -1,4 +1,4 @@
-//! Planted memory, metered and traced, in a process of its own: the heap meter counts what all threads do.
+//! Meters and traces planted memory in a process of its own, because the heap meter counts all threads.
 
 perfharness_contract::counting_allocator!();
 
@@ -10,7 +10,7 @@ mod tests {
     use perfharness_contract::{Name, Placement, standard};
     use perfharness_known_work::workload;
 
-    /// One test: what one allocates, the other would count.
+    /// A single test, because parallel tests would count each other's allocations.
     #[test]
     fn planted_memory_is_metered() {
         a_doubled_peak_is_metered_and_drawn();
@@ -30,11 +30,11 @@ mod tests {
             let settings = [("known-work".to_owned(), spec.to_owned())];
             let setup = workload.setup(1, "none", "unused").with_settings(settings.into());
             let mut placement = Placement::prepare(&workload, &name("copy"), &name("w100"), setup).unwrap();
-            // Whether the iteration that growth is held against is one of the sample or comes before it makes no difference.
+            // The iteration that growth is compared with may belong to the sample or precede it.
             for (lead_in, iterations) in [(0, 2), (1, 2), (1, 1), (0, 7)] {
                 let readings = sample(&mut placement, lead_in, iterations);
                 let value = |metric: &str| readings[metric].value().unwrap() / iterations as f64;
-                // The staging buffer is one.
+                // The staging buffer is one allocation.
                 assert_eq!(value(standard::HEAP_ALLOCATIONS), 1.0 + allocations, "{spec}");
                 assert_eq!(value(standard::HEAP_GROWTH), growth, "{spec}, {lead_in} and {iterations}");
             }
@@ -68,7 +68,8 @@ mod tests {
             let [heap] = &trace.counters[..] else { panic!("{trace:?}") };
             assert_eq!((heap.name.as_str(), heap.relative, heap.changes_per_point), ("heap-live", true, 1));
             let values: Vec<i64> = heap.points.iter().map(|(_, value)| *value).collect();
-            // The buffer comes and goes in each of the two iterations, and nothing else does: no memory of the trace either.
+            // The buffer is allocated and freed in each of the two iterations, and nothing else is, not even for the
+            // trace.
             assert_eq!(values, [0, due as i64, 0, due as i64, 0, 0], "{spec}");
             let end_ns = traced.start_ns.unwrap() + traced.wall_ns;
             let inside = &heap.points[1..heap.points.len() - 1];

@@ -1,4 +1,4 @@
-//! The document's "after": a loop over the classes, and a masked pass for each.
+//! The document's "after": a loop over the classes with a masked pass for each.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Readback, Staging}
 
 use crate::remap::Variant;
 
-/// Bytes from one pass number to the next: what a uniform binding may have to be aligned to.
+/// Distance of two pass numbers in bytes: the largest alignment that a uniform binding may need.
 const STRIDE: u64 = 256;
 
 /// Finds the classes by reading the labels back.
@@ -18,9 +18,9 @@ pub(crate) struct Documented {
     staging: Staging,
     unique: Buffer,
     mark: Pipeline,
-    /// The labels in pieces that can be bound.
+    /// The labels in chunks that can be bound.
     chunks: Vec<Range<u64>>,
-    /// The passes over each input of the pool, as many as classes have been seen yet.
+    /// Passes over each input of the pool, one for each class seen so far.
     passes: Vec<Vec<Pass>>,
 }
 
@@ -30,7 +30,7 @@ type Pass = Vec<(Bound, [u32; 3])>;
 impl Documented {
     pub(crate) fn new(gpu: &Gpu, labels: &[Buffer], ranks: &Buffer) -> Result<Self, GpuError> {
         let n = ranks.count::<u32>();
-        // As many classes as labels, if need be, and if so many can be bound.
+        // There may be as many classes as labels, if that many can be bound.
         let unique = gpu.buffer("classes", ranks.bytes().min(gpu.max_binding()))?;
         Ok(Self {
             gpu: gpu.clone(),
@@ -45,7 +45,7 @@ impl Documented {
         })
     }
 
-    /// Makes passes until every input has `count` of them. The number of classes seldom grows.
+    /// Adds passes until every input has `count` of them. The number of classes seldom grows.
     fn make_passes(&mut self, count: usize) -> Result<(), GpuError> {
         let known = self.passes.first().map_or(0, Vec::len);
         if count <= known {
@@ -79,7 +79,7 @@ impl Documented {
             }
             added.push(passes);
         }
-        // All or none: every input has as many passes.
+        // All or none, so that every input has the same number of passes.
         self.passes.iter_mut().zip(added).for_each(|(passes, added)| passes.extend(added));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The labels that are given, and the ranks that are due.
+//! Labels of the inputs and their expected ranks.
 
 use std::collections::BTreeSet;
 
@@ -8,38 +8,38 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 use serde::Serialize;
 
-/// Inputs that a round takes turns with.
+/// Number of inputs in a round; the iterations cycle through them.
 const POOL: usize = 4;
 
-/// Which values the classes have.
+/// Values of the classes.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Values {
     /// From 0 to 5, as in the document's program.
     Source,
-    /// Anything; the smallest and the largest value there is are always among them.
+    /// Any value; the smallest and the largest i32 are always among them.
     Any,
 }
 
 /// Parameters of a case.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Params {
-    /// Labels in an iteration.
+    /// Number of labels in an iteration.
     pub(crate) n: u64,
-    /// Different labels among them.
+    /// Number of different labels.
     pub(crate) classes: u64,
-    /// Which values they have.
+    /// Values of the labels.
     pub(crate) values: Values,
 }
 
 impl Params {
-    /// The labels of one iteration, or their ranks.
+    /// Size of the labels of one iteration in bytes, which is also the size of their ranks.
     pub(crate) fn bytes(&self) -> u64 {
         self.n * size_of::<i32>() as u64
     }
 }
 
-/// The ranks that are due: how many different labels are smaller.
+/// Returns the expected rank of each label: the number of different labels that are smaller.
 pub(crate) fn dense_ranks(labels: &[i32]) -> Vec<u32> {
     let mut unique = labels.to_vec();
     unique.sort_unstable();
@@ -47,7 +47,7 @@ pub(crate) fn dense_ranks(labels: &[i32]) -> Vec<u32> {
     labels.iter().map(|label| unique.partition_point(|other| other < label) as u32).collect()
 }
 
-/// The labels of a round, on the host and on the device.
+/// Labels of a round, on the host and on the device.
 pub(crate) struct Labels {
     seed: u64,
     params: Params,
@@ -58,7 +58,7 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn new(gpu: &Gpu, params: &Params, seed: u64) -> Result<Self, GpuError> {
-        // No buffer is empty, so there is none for no labels.
+        // A buffer cannot be empty, so there is none if there are no labels.
         let pool = if params.n == 0 { 0 } else { POOL };
         let device =
             (0..pool).map(|_| gpu.buffer_for::<i32>("labels", params.n)).collect::<Result<_, _>>()?;
@@ -66,7 +66,7 @@ impl Labels {
         Ok(Self { seed, params: params.clone(), gpu: gpu.clone(), host, device })
     }
 
-    /// Memory for the labels of a round, on both sides.
+    /// Memory for the labels of a round, on the host and the device.
     pub(crate) fn bytes(params: &Params) -> u64 {
         2 * POOL as u64 * params.bytes()
     }
@@ -84,11 +84,11 @@ impl Labels {
             self.gpu.commands("load").upload(buffer, labels).submit()?;
         }
         self.host = pool;
-        // Before the clock starts, and as no sync of anybody's.
+        // The wait ends before the clock starts, and does not count as a sync of a variant.
         self.gpu.fence()
     }
 
-    /// The place of iteration `index` in the pool.
+    /// Position of iteration `index` in the pool.
     pub(crate) fn at(index: u64) -> usize {
         (index % POOL as u64) as usize
     }
@@ -102,7 +102,7 @@ impl Labels {
     }
 }
 
-/// Labels of which every class has at least one.
+/// Draws labels of which every class has at least one.
 pub(crate) fn draw(params: &Params, rng: &mut Pcg64Mcg) -> Vec<i32> {
     let classes = draw_classes(params, rng);
     let count = classes.len() as u64;

@@ -1,8 +1,8 @@
 //! Class labels on the device, replaced by their dense ranks: document 000, section 1.
 //!
-//! A training step gets labels such as `7, -3, 7, 90` and needs `1, 0, 1, 2`: what `unique(return_inverse)` gives.
-//! Labels are any i32 values. The document's loop over the classes leaves the labels on the device, but asks the
-//! host which classes there are, and passes over all labels once for each of them.
+//! A training step receives labels such as `7, -3, 7, 90` and needs `1, 0, 1, 2`, the result of
+//! `unique(return_inverse)`. Labels are any i32 values. The document's loop over the classes leaves the labels on the
+//! device, but reads the classes back to the host, and makes one pass over all labels for each class.
 
 mod documented;
 mod labels;
@@ -23,16 +23,16 @@ use remap::{LABELS, Remap};
 const SLOW: &str = "slow";
 const DOCUMENTED: &str = "documented";
 const OPTIMIZED: &str = "optimized";
-/// The source's own size.
+/// The size that the source uses.
 const SOURCE_CASE: &str = "b64";
-/// Steps of an epoch, by the document.
+/// Number of steps in an epoch, according to the document.
 const EPOCH: f64 = 5000.0;
 
-/// The workload `label-remap`.
+/// Returns the workload `label-remap`.
 pub fn workload() -> Workload {
     use Effort::{Quick, Standard, Thorough};
     let case = |id: &str, n, classes, values, efforts: &[Effort]| {
-        // Every label is read and every rank written, and nobody waits for them on the host.
+        // Every label is read and every rank written, and the host does not wait for them.
         let floor = Floor { device_bytes: 8.0 * n as f64, dispatches: 1.0, ..Floor::default() };
         Case::new(id, Params { n, classes, values }).items(n, "labels").efforts(efforts).floor(floor)
     };
@@ -84,7 +84,7 @@ pub fn workload() -> Workload {
         .build()
 }
 
-/// What the document says of this hot path, in its own words.
+/// Claims of the document about this hot path, in its own words.
 fn claims() -> Vec<ClaimDef> {
     const SECONDS: f64 = 1e9;
     const MILLISECONDS: f64 = 1e6;

@@ -1,14 +1,14 @@
-//! The best we can do: nothing leaves the device, and nobody waits.
+//! The best implementation that we know: everything stays on the device, and the host never waits.
 
 use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline};
 
 use crate::remap::Variant;
 
-/// Inputs up to this size are handled in one workgroup's memory.
+/// Largest input that is handled in the memory of one workgroup.
 const SMALL: u64 = 1024;
-/// Labels that a thread of `distinct` handles; as in the shader.
+/// Number of labels that a thread of `distinct` handles, as in the shader.
 const ITEMS: u64 = 16;
-/// As in the shaders.
+/// Capacity of the set of keys, as in the shaders.
 const CAPACITY: u64 = 2048;
 const SLOTS: u64 = 2 * CAPACITY;
 
@@ -16,10 +16,10 @@ const KEYS: &str = include_str!("shaders/keys.wgsl");
 const SHARED_KEYS: &str = include_str!("shaders/shared_keys.wgsl");
 const STATE: &str = include_str!("shaders/state.wgsl");
 
-/// One dispatch for few labels, three for more.
+/// Needs one dispatch for few labels, three for more.
 pub(crate) struct Optimized {
     gpu: Gpu,
-    /// The dispatches for each input of the pool.
+    /// Dispatches for each input of the pool.
     inputs: Vec<Vec<(Bound, [u32; 3])>>,
 }
 
@@ -54,7 +54,7 @@ fn pipeline(gpu: &Gpu, label: &str, parts: &[&str]) -> Result<Pipeline, GpuError
     gpu.pipeline(label, &parts.concat(), "main")
 }
 
-/// The kernels for more labels, and what they hand to each other.
+/// Kernels for more labels, and the buffers that they share.
 struct Large {
     distinct: Pipeline,
     sort: Pipeline,
@@ -75,7 +75,7 @@ impl Large {
             distinct: pipeline(gpu, "distinct", &[KEYS, STATE, include_str!("shaders/distinct.wgsl")])?,
             sort: pipeline(gpu, "sort", &[KEYS, STATE, SHARED_KEYS, include_str!("shaders/sort.wgsl")])?,
             rank: pipeline(gpu, "rank", &[KEYS, include_str!("shaders/rank.wgsl")])?,
-            // Zeros are the empty set, which `sort` leaves behind.
+            // Zeros stand for the empty set; `sort` restores them.
             state: words("state", 2)?,
             slots: words("slots", SLOTS)?,
             found: words("different keys", CAPACITY)?,

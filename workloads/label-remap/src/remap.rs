@@ -1,4 +1,4 @@
-//! What all variants share: their labels, their result, and how it is checked.
+//! Parts that all variants share: the labels, the result, and its check.
 
 use perfharness_contract::{Check, Counter, Failure, Measured, Setup, Tolerance};
 use perfharness_gpu::{Buffer, Gpu, GpuError};
@@ -8,9 +8,9 @@ use crate::labels::{Labels, Params, dense_ranks};
 /// Work counter: labels replaced.
 pub(crate) const LABELS: &str = "labels";
 
-/// A way of replacing labels.
+/// A way to replace labels.
 pub(crate) trait Variant {
-    /// Starts to write the ranks of the labels at place `at` of the pool. The labels stay as they are.
+    /// Starts to write the ranks of the labels at position `at` of the pool. The labels stay unchanged.
     fn remap(&mut self, at: usize) -> Result<(), GpuError>;
 }
 
@@ -18,13 +18,13 @@ pub(crate) trait Variant {
 pub(crate) struct Remap<V> {
     gpu: Gpu,
     pub(crate) labels: Labels,
-    /// Where the ranks go and who puts them there; nothing where there are no labels, since no buffer is empty.
+    /// Buffer for the ranks, and the variant that fills it; `None` without labels, since a buffer cannot be empty.
     work: Option<(Buffer, V)>,
     replaced: Counter,
 }
 
 impl<V: Variant> Remap<V> {
-    /// Makes the buffers, and a variant that works on the pool of labels and writes to the ranks.
+    /// Creates the buffers, and a variant that reads the pool of labels and writes the ranks.
     pub(crate) fn new(
         gpu: &Gpu,
         params: &Params,

@@ -1,4 +1,4 @@
-//! The document's "before": all on the host.
+//! The document's "before": everything runs on the host.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,8 +6,7 @@ use perfharness_gpu::{Buffer, Gpu, GpuError, Readback, Staging};
 
 use crate::remap::Variant;
 
-/// Reads the labels back, and uploads their ranks. Its buffers are kept from batch to batch, as `PyTorch`'s
-/// allocator keeps them.
+/// Reads the labels back, and uploads their ranks. It keeps its buffers from batch to batch, as `PyTorch` does.
 pub(crate) struct Slow {
     gpu: Gpu,
     labels: Vec<Buffer>,

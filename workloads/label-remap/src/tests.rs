@@ -1,4 +1,4 @@
-//! Every variant against a reference on the host, and its exact counts. All of it needs an adapter.
+//! Tests every variant against a reference on the host, and its exact counts. All tests need an adapter.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::slow::Slow;
 
 const VARIANTS: [&str; 3] = [SLOW, DOCUMENTED, OPTIMIZED];
 
-/// A placement of a variant outside of any case.
+/// Creates a placement of a variant outside any case.
 fn place(gpu: &Gpu, variant: &str, n: usize) -> Result<Box<dyn Remapping>, Failure> {
     let params = Params { n: n as u64, classes: 0, values: Values::Any };
     let setup = Setup::new(1, "auto", ".");
@@ -26,7 +26,7 @@ fn place(gpu: &Gpu, variant: &str, n: usize) -> Result<Box<dyn Remapping>, Failu
     })
 }
 
-/// A placement that can be given labels of one's choice.
+/// A placement with labels that the test chooses.
 trait Remapping: Measured {
     fn set(&mut self, pool: Vec<Vec<i32>>);
 }
@@ -77,7 +77,7 @@ fn every_variant_ranks_every_kind_of_labels() {
     let Some(gpu) = require_adapter() else { return };
     for n in [0, 1, 2, 63, 1024, 1025, 2049, 5000] {
         for kind in 0..6 {
-            // As many passes as classes would take long, and show nothing more.
+            // One pass per class would take long and show nothing more.
             let variants = if n > 1025 && kind < 3 { &[SLOW, OPTIMIZED][..] } else { &VARIANTS };
             remap_all(&gpu, variants, &labels(kind, n, -5));
         }
@@ -90,7 +90,7 @@ fn labels_of_more_classes_than_a_workgroup_holds_are_ranked_too() {
     for kind in [1, 2] {
         remap_all(&gpu, &[OPTIMIZED], &labels(kind, 70_001, 3));
     }
-    // As many classes as the set holds, and one more.
+    // The capacity of the set, and one more.
     for classes in [2048, 2049] {
         let few: Vec<i32> = (0..5000).map(|i| (i % classes) - 1000).collect();
         remap_all(&gpu, &[OPTIMIZED], &few);

@@ -1,4 +1,4 @@
-//! What documents 002 and 001 say of this hot path, in their own words.
+//! Claims of documents 002 and 001 about this hot path, in their own words.
 
 use perfharness_contract::{ClaimDef, Promise, standard};
 use perfharness_gpu::metric;
@@ -7,12 +7,12 @@ use crate::kit::COMPILE_TIME;
 use crate::pixels::DECODES;
 use crate::{DOCUMENTED, FUSED, HALF, ONE_BY_ONE, OPTIMIZED, SLOW, UNIFIED};
 
-/// The cases with as many passes and trials as the document's program.
+/// Cases with the same numbers of passes and trials as the document's program.
 const SOURCE_CASES: [&str; 3] = ["px224-n1-k10", "px224-n500-k10", "px384-n500-k10"];
-/// The cases with as many images as the document's program, in batches.
+/// Cases with the same number of images as the document's program, in batches.
 const BATCH_CASES: [&str; 2] = ["px224-n500-b64", "px224-n500-b500"];
 
-/// The statements, in the order of the documents.
+/// Returns the claims, in the order of the documents.
 pub(crate) fn claims() -> Vec<ClaimDef> {
     let mut claims = of_the_passes();
     claims.extend(of_the_whole_experiment());
@@ -20,7 +20,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
     claims
 }
 
-/// One of document 002.
+/// Creates a claim of document 002.
 fn claim(id: &str, section: &str, statement: &str, metric: &str, promise: Promise) -> ClaimDef {
     ClaimDef::new(id, &format!("002, {section}"), statement, metric, promise)
 }
@@ -37,7 +37,7 @@ fn reduction(at_least: f64) -> Promise {
     Promise::Reduction { at_least, at_most: None }
 }
 
-/// What document 002 says of passes and what they are made of.
+/// Claims of document 002 about passes and their parts.
 fn of_the_passes() -> Vec<ClaimDef> {
     vec![
         claim(
@@ -46,8 +46,8 @@ fn of_the_passes() -> Vec<ClaimDef> {
             "The GPU sits idle 95%+ of the time",
             metric::GPU_BUSY_SHARE,
             open(
-                "It says how `slow` is by itself, and compares it with nothing. What the GPU's share is here, \
-                 `gpu-busy-share` of `slow` tells.",
+                "It describes `slow` alone and compares it with nothing. The metric `gpu-busy-share` of `slow` \
+                 shows the share of the GPU here.",
             ),
         ),
         claim(
@@ -69,8 +69,8 @@ fn of_the_passes() -> Vec<ClaimDef> {
         .cases(&SOURCE_CASES)
         .on_gpu()
         .note(
-            "An iteration decodes every image once, so that a case of T x K passes cannot win more than T x K. The \
-             factor depends on what loading costs beside the forward pass.",
+            "An iteration decodes every image once, so a case of T x K passes gains at most a factor of T x K. The \
+             factor depends on the cost of loading relative to the forward pass.",
         ),
         claim(
             "half-precision",
@@ -83,9 +83,9 @@ fn of_the_passes() -> Vec<ClaimDef> {
         .on_gpu()
         .cases(&SOURCE_CASES)
         .note(
-            "Pixels, weights and tokens are stored in half precision and summed in single: portable shaders have \
-             no matrix units, which is where the document's factor comes from. Of 640 passes, loading once is a \
-             small part.",
+            "Pixels, weights and tokens are stored in half precision and summed in single precision: portable \
+             shaders cannot use matrix units, from which the document's factor comes. Loading once is a small \
+             part of 640 passes.",
         ),
         claim(
             "inference-mode",
@@ -102,7 +102,7 @@ fn of_the_passes() -> Vec<ClaimDef> {
             open(
                 "It compares batch sizes, which are cases and not variants. The cases `px224-n500-b1` to `-b500` \
                  have equal work; submits, syncs and dispatches of `documented` fall with the batch size, and the \
-                 times show where that ceases to matter.",
+                 times show where this stops mattering.",
             ),
         ),
         claim(
@@ -115,7 +115,7 @@ fn of_the_passes() -> Vec<ClaimDef> {
         .between(OPTIMIZED, FUSED)
         .on_gpu()
         .cases(&SOURCE_CASES)
-        .note("One kernel by hand in place of four. Of 640 passes, loading once is a small part."),
+        .note("One hand-written kernel replaces four. Loading once is a small part of 640 passes."),
         claim(
             "unified-memory",
             "M3 Ultra, Key advantages",
@@ -125,8 +125,8 @@ fn of_the_passes() -> Vec<ClaimDef> {
         )
         .between(OPTIMIZED, UNIFIED)
         .note(
-            "No pixel is copied to the device; what is left are the keys of the masks, a word for each pass, for which \
-             a hundredth is allowed. Taking the buffer back before it is written again is a sync of its own.",
+            "No pixel is copied to the device. Only the keys of the masks remain, one word per pass, for which the \
+             threshold allows a hundredth. Mapping the buffer before it is written again is an additional sync.",
         ),
         claim(
             "progress",
@@ -140,7 +140,7 @@ fn of_the_passes() -> Vec<ClaimDef> {
             "Why it's slow",
             "Result moved back to CPU for accumulation",
             metric::SYNCS,
-            open("The document keeps it so and promises nothing. What it costs is `documented` against `optimized`."),
+            open("The document keeps it and promises nothing. `documented` against `optimized` shows its cost."),
         )
         .between(DOCUMENTED, OPTIMIZED),
         claim(
@@ -149,8 +149,8 @@ fn of_the_passes() -> Vec<ClaimDef> {
             "The GPU forward pass takes microseconds per batch relative to the I/O + preprocessing overhead",
             metric::GPU_BUSY,
             open(
-                "It says how `slow` is by itself. `gpu-busy` of `slow` is what its forward passes take, and its wall \
-                 time what they take together with loading.",
+                "It describes `slow` alone. `gpu-busy` of `slow` is the time of its forward passes, and its wall time \
+                 includes loading.",
             ),
         ),
         claim(
@@ -161,15 +161,15 @@ fn of_the_passes() -> Vec<ClaimDef> {
             reduction(0.998),
         )
         .cases(&SOURCE_CASES)
-        .note("Of what goes to the device. What is read from files falls with `decodes`, see `redundant-loads`."),
+        .note("Counts the bytes that go to the device. File reads fall with `decodes`, see `redundant-loads`."),
         claim(
             "first-call",
             "Optimization 5",
             "First call has compilation cost (~30s), then subsequent calls are faster",
             COMPILE_TIME,
             open(
-                "It is a cost and no promise. What the kernels of `fused` cost, where the driver does not find them in \
-                 a cache on disk, `compile-time` tells; it is paid while a placement is prepared, before anything is \
+                "It is a cost and not a promise. `compile-time` shows the cost of the kernels of `fused` if the driver \
+                 does not find them in a cache on disk; it is paid while a placement is prepared, before anything is \
                  timed.",
             ),
         )
@@ -180,15 +180,15 @@ fn of_the_passes() -> Vec<ClaimDef> {
             "Recommended batch_size: 256-500 (entire dataset) on 16 GB, 500-5000 (entire dataset) on 128 GB",
             standard::WALL_TIME,
             open(
-                "It names sizes and no gain. The cases `px224-n500-b1` to `-b500` have equal work, and their times \
-                 show where larger batches cease to help.",
+                "It names sizes but no gain. The cases `px224-n500-b1` to `-b500` have equal work, and their times \
+                 show where larger batches stop helping.",
             ),
         ),
     ]
 }
 
-/// What document 002 says of its whole experiment: three encoders, runs with 4, 16 and 64 passes, ten trials. The steps
-/// of its table are factors, of which the same hold for a part of the work.
+/// Claims of document 002 about its whole experiment: three encoders, runs with 4, 16 and 64 passes, ten trials. The
+/// steps of its table are factors, which apply to a part of the work as well.
 fn of_the_whole_experiment() -> Vec<ClaimDef> {
     const SECTION: &str = "Expected total Exp 0 time with optimizations";
     vec![
@@ -198,8 +198,8 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
             "Full Exp 0 (3 models x 3 T-values x K=10): ~1.26M images loaded from disk, ~1.26M of them redundant",
             DECODES,
             open(
-                "It adds up separate runs with 4, 16 and 64 passes, 84 passes in all. Here one run of 64 keeps a snapshot \
-                 at 4 and 16, so that 20 of them are not done at all; `redundant-loads` is the share within a run.",
+                "It adds up separate runs with 4, 16 and 64 passes, 84 passes in all. Here one run of 64 passes keeps \
+                 snapshots at 4 and 16, which saves 20 passes; `redundant-loads` is the share within a run.",
             ),
         ),
         claim(
@@ -233,14 +233,14 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
         .between(OPTIMIZED, FUSED)
         .on_gpu()
         .cases(&SOURCE_CASES)
-        .note("25 minutes against 18, 12 against 8. In the document it comes on top of half precision."),
+        .note("25 minutes against 18, 12 against 8. In the document it is added to half precision."),
         claim(
             "exp0-batches",
             SECTION,
             "~8-18 min, with batch size 256 ~6-15 min",
             standard::WALL_TIME,
             open(
-                "It does not say from which batch size, and compares batch sizes, which are cases and not variants: \
+                "It does not name the first batch size, and it compares batch sizes, which are cases and not variants: \
                  `px224-n500-b64` against `-b500`.",
             ),
         ),
@@ -255,8 +255,8 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
         .on_gpu()
         .cases(&SOURCE_CASES)
         .note(
-            "6 hours against 15 minutes, to 8 hours against 10. The document gets there with half precision and \
-             compilation as well; `optimized` has neither.",
+            "6 hours against 15 minutes, to 8 hours against 10. The document also uses half precision and \
+             compilation; `optimized` has neither.",
         ),
         claim(
             "unified-machine",
@@ -268,7 +268,7 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
     ]
 }
 
-/// What document 001 says of the same means in a training loop.
+/// Claims of document 001 about the same means in a training loop.
 fn of_training() -> Vec<ClaimDef> {
     let claim = |id: &str, section: &str, statement: &str, promise| {
         ClaimDef::new(id, &format!("001, {section}"), statement, standard::WALL_TIME, promise).on_gpu()
@@ -282,7 +282,7 @@ fn of_training() -> Vec<ClaimDef> {
         )
         .between(ONE_BY_ONE, OPTIMIZED)
         .cases(&BATCH_CASES)
-        .note("The document trains; here batches go forward only. Loading, which both do alike, is in the times."),
+        .note("The document trains; here batches only go forward. Loading, equal in both, is in the times."),
         claim(
             "mixed-precision",
             "Missing Mixed Precision Training",
@@ -291,6 +291,8 @@ fn of_training() -> Vec<ClaimDef> {
         )
         .between(OPTIMIZED, HALF)
         .cases(&SOURCE_CASES)
-        .note("The document trains; here passes go forward only, and without matrix units: see `half-precision`."),
+        .note(
+            "The document trains; here passes only go forward, without matrix units: see `half-precision`.",
+        ),
     ]
 }

@@ -1,4 +1,4 @@
-//! The document's "after": pixels are decoded once and stay on the device; features come back in every pass.
+//! The document's "after": it decodes pixels once and keeps them on the device, and reads features back in every pass.
 
 use perfharness_contract::Failure;
 
@@ -10,7 +10,7 @@ use crate::storage::Storage;
 use crate::tensor::Tensor;
 use crate::trials::Variant;
 
-/// Where the pixels do not fit, keeps them on the host and brings batch after batch, as the document says.
+/// If the pixels do not fit, it keeps them on the host and uploads batch after batch, as the document says.
 pub(crate) struct Documented {
     tensor: Tensor,
     sums: HostSums,

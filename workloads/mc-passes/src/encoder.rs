@@ -16,59 +16,59 @@ use crate::weights::Weights;
 /// Work counter: images sent through the encoder.
 pub(crate) const FORWARDS: &str = "forwards";
 
-/// Where the features go.
+/// Target of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sink {
-    /// Those of the batch at hand, by themselves.
+    /// Features of the current batch, stored separately.
     Features,
-    /// Mean and deviation of all images, summed up on the device.
+    /// Mean and deviation of all images, accumulated on the device.
     Moments,
 }
 
-/// What an encoder is made for.
+/// Properties that an encoder is built for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     pub(crate) images: usize,
-    /// Most images in a batch.
+    /// Largest number of images in a batch.
     pub(crate) batch: usize,
     /// Edge of an image in pixels.
     pub(crate) size: usize,
-    /// Passes of a trial.
+    /// Number of passes in a trial.
     pub(crate) passes: u64,
     pub(crate) storage: Storage,
     pub(crate) sink: Sink,
-    /// One kernel in place of four.
+    /// Whether one kernel replaces four.
     pub(crate) fused: bool,
 }
 
-/// Pipelines, weights and what the kernels hand to each other.
+/// Pipelines, weights and the buffers that the kernels share.
 pub(crate) struct Encoder {
     gpu: Gpu,
     form: Form,
     kernels: Vec<Kernel>,
     buffers: Vec<(&'static str, Buffer)>,
-    /// Number of the pass at hand and the keys of all.
+    /// Number of the current pass, followed by the keys of all passes.
     passes: Buffer,
     keys: Staging,
     advance: Bound,
     /// Features of a batch, or moments of all images.
     pub(crate) output: Buffer,
     forwards: Counter,
-    /// Time that making the pipelines took.
+    /// Time that the creation of the pipelines took.
     pub(crate) compiling: Duration,
 }
 
-/// Some images, bound to the encoder.
+/// Images that are bound to the encoder.
 pub(crate) struct Batch {
     kernels: Vec<(Bound, [u32; 3])>,
     images: u64,
 }
 
 impl Encoder {
-    /// Makes the encoder and uploads its weights.
+    /// Creates the encoder and uploads its weights.
     ///
     /// # Errors
-    /// [`GpuError::Lacks`] where the device has not what the form takes.
+    /// Returns [`GpuError::Lacks`] if the device does not support the form.
     pub(crate) fn new(gpu: &Gpu, form: Form, weights: &Weights, forwards: Counter) -> Result<Self, GpuError> {
         if form.storage == Storage::Half {
             gpu.require(wgpu::Features::SHADER_F16)?;
@@ -123,10 +123,10 @@ impl Encoder {
         })
     }
 
-    /// Binds the images at these places of the order, whose pixels are at the start of `pixels`.
+    /// Binds the images at these positions of the order, whose pixels are at the start of `pixels`.
     ///
     /// # Errors
-    /// When they do not fit.
+    /// Returns an error if they do not fit.
     pub(crate) fn bind(&self, pixels: &Buffer, images: &Range<usize>) -> Result<Batch, GpuError> {
         let count = images.len() as u32;
         let batch = self.gpu.uniform("batch", &[images.start as u32, count])?;
@@ -142,7 +142,7 @@ impl Encoder {
         Ok(Batch { kernels: kernels.collect::<Result<_, GpuError>>()?, images: u64::from(count) })
     }
 
-    /// Records the start of a trial: its first pass is at hand.
+    /// Records the start of a trial, which makes its first pass current.
     pub(crate) fn start_trial(&mut self, commands: &mut Commands, iteration_key: u32, trial: u64) {
         let keys = (0..self.form.passes).map(|pass| pass_key(iteration_key, trial, pass));
         let passes: Vec<u32> = std::iter::once(0).chain(keys).collect();
@@ -157,7 +157,7 @@ impl Encoder {
         self.forwards.add(batch.images);
     }
 
-    /// Records the end of a pass: the next one is at hand.
+    /// Records the end of a pass, which makes the next one current.
     pub(crate) fn end_pass(&self, commands: &mut Commands) {
         commands.dispatch(&self.advance, [1, 1, 1]);
     }

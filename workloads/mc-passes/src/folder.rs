@@ -1,4 +1,4 @@
-//! The image files of an iteration.
+//! Image files of an iteration.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use perfharness_contract::Failure;
 
 use crate::pixels::decode;
 
-/// The usable files of a folder, in the order of their names.
+/// Usable files of a folder, in the order of their names.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// Files that decode, no more than were asked for.
+    /// Files that can be decoded, at most as many as requested.
     pub(crate) files: Vec<PathBuf>,
-    /// Files that do not, and why.
+    /// Files that cannot be decoded, with the reasons.
     pub(crate) skipped: Vec<(PathBuf, String)>,
 }
 
 impl Folder {
-    /// Tries the files of a folder until `count` of them were decoded.
+    /// Tries the files of a folder until `count` of them are decoded.
     ///
     /// # Errors
-    /// When the folder cannot be read, or none of its files is an image.
+    /// Returns an error if the folder cannot be read or holds no usable image.
     pub(crate) fn open(path: &Path, count: usize) -> Result<Self, Failure> {
         let failed = |what: String| Failure::Failed(format!("images in {}: {what}", path.display()));
         let entries = std::fs::read_dir(path).map_err(|error| failed(error.to_string()))?;
@@ -44,14 +44,14 @@ impl Folder {
         if folder.files.is_empty() {
             let skipped: Vec<String> = folder.skipped_files().collect();
             let tried = if skipped.is_empty() { "there are no files".into() } else { skipped.join("; ") };
-            return Err(failed(format!("none can be used: {tried}")));
+            return Err(failed(format!("no file can be used: {tried}")));
         }
         Ok(folder)
     }
 
-    /// A line for each file that was skipped, and one for all that come behind the first few.
+    /// Returns a line for each of the first skipped files, and one line for the rest.
     pub(crate) fn skipped_files(&self) -> impl Iterator<Item = String> {
-        /// A folder of something else would otherwise push everything else off the screen.
+        /// Without a limit, a folder that holds no images would fill the screen.
         const NAMED: usize = 5;
         let named = self.skipped.iter().take(NAMED);
         let rest = self.skipped.len().saturating_sub(NAMED);
@@ -60,7 +60,7 @@ impl Folder {
             .chain((rest > 0).then(|| format!("skipped {rest} more files")))
     }
 
-    /// What it means that there are not as many files as images, where it is so.
+    /// Returns a note if there are fewer files than images.
     pub(crate) fn shortage(&self, images: usize) -> Option<String> {
         let files = self.files.len();
         let times = match (images / files, images % files) {

@@ -1,4 +1,4 @@
-//! Passes whose features are read back batch by batch and added up on the host, as the document's program does.
+//! Passes whose features are read back batch by batch and added up on the host, as in the document's program.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(crate) struct HostSums {
 }
 
 impl HostSums {
-    /// Finds the pixels of batch `i` at the start of `pixels(i)`.
+    /// Creates the encoder. The pixels of batch `i` must be at the start of `pixels(i)`.
     pub(crate) fn new<'a>(
         kit: &Kit,
         plan: &Plan,
@@ -36,7 +36,7 @@ impl HostSums {
         Ok(Self { gpu: kit.gpu.clone(), params: kit.params.clone(), encoder, batches, readback })
     }
 
-    /// Does all passes of all trials. `bring` makes sure that the pixels of a batch are on the device.
+    /// Runs all passes of all trials. `bring` ensures that the pixels of a batch are on the device.
     pub(crate) fn run(
         &mut self,
         key: u32,

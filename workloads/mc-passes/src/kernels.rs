@@ -1,16 +1,16 @@
-//! The kernels of the encoder, put together from the parts that they share.
+//! Kernels of the encoder, assembled from shared parts.
 
 use perfharness_gpu::{Gpu, GpuError, Pipeline};
 
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
 use crate::encoder::Form;
 
-/// A pipeline, and how it is used.
+/// A pipeline and its use.
 pub(crate) struct Kernel {
     pub(crate) pipeline: Pipeline,
-    /// The names of its bindings.
+    /// Names of its bindings.
     pub(crate) uses: &'static [&'static str],
-    /// Workgroups for so many images.
+    /// Returns the number of workgroups for a number of images.
     pub(crate) groups: fn(&Form, u32) -> [u32; 3],
 }
 
@@ -20,11 +20,11 @@ const MIX_TOKEN: &str = include_str!("shaders/mix_token.wgsl");
 const PASS_TOKEN: &str = include_str!("shaders/pass_token.wgsl");
 const PROJECT: &str = include_str!("shaders/project.wgsl");
 
-/// Threads of a group.
+/// Number of threads in a group.
 const GROUP: u32 = 64;
 
-/// Threads of a group that has an image to itself: one for each of its tokens, as whole subgroups and within what every
-/// adapter can do.
+/// Returns the number of threads in a group that handles one image: one for each token, in whole subgroups and within
+/// the limits of every adapter.
 fn group_for_image(size: usize) -> u32 {
     (tokens(size) as u32).next_multiple_of(32).min(256)
 }
@@ -41,10 +41,10 @@ fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
     [images, 1, 1]
 }
 
-/// The kernels of a forward pass, in their order; `sink` is the source of what takes the features.
+/// Returns the kernels of a forward pass in order; `sink` is the source of the part that stores the features.
 ///
 /// # Errors
-/// [`GpuError::Lacks`] where the device has not what they take.
+/// Returns [`GpuError::Lacks`] if the device does not support them.
 pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
     let (group, patches) = if form.fused { (group_for_image(form.size), 1) } else { (GROUP, 2) };
     let constants = format!(

@@ -1,4 +1,4 @@
-//! What a variant is made from.
+//! Parts that a variant is made of.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,14 +21,14 @@ pub(crate) struct Kit {
     pub(crate) loader: Loader,
     pub(crate) weights: Weights,
     pub(crate) forwards: Counter,
-    /// Time that pipelines took to make so far.
+    /// Time that the creation of pipelines has taken so far.
     pub(crate) compiling: Cell<Duration>,
 }
 
 /// Time from the source of the kernels to their pipelines.
 pub(crate) const COMPILE_TIME: &str = "compile-time";
 
-/// Tells the same in every sample of a placement, whose pipelines were made before.
+/// Reports the same time in every sample of a placement, because its pipelines are created before the samples.
 struct CompileTime(Duration);
 
 impl Meter for CompileTime {
@@ -40,7 +40,7 @@ impl Meter for CompileTime {
 }
 
 impl Kit {
-    /// The memory plan where pixels are stored in this form.
+    /// Returns the memory plan for pixels that are stored in this form.
     pub(crate) fn plan(&self, storage: Storage) -> Plan {
         plan(&Need {
             images: self.params.images,
@@ -53,7 +53,7 @@ impl Kit {
         })
     }
 
-    /// An encoder for batches of `batch` images.
+    /// Creates an encoder for batches of `batch` images.
     pub(crate) fn encoder(
         &self,
         batch: usize,
@@ -68,7 +68,7 @@ impl Kit {
         Ok(encoder)
     }
 
-    /// Lets metered samples tell what making the pipelines took.
+    /// Makes metered samples report how long the creation of the pipelines took.
     pub(crate) fn attach_meter(&self, setup: &Setup) {
         setup.attach(Box::new(CompileTime(self.compiling.get())));
     }

@@ -1,7 +1,7 @@
 //! Stochastic forward passes of a vision encoder over images on disk: document 002.
 //!
-//! Dropout stays on while the same images go through the encoder T times, in K trials; wanted are mean and variance of
-//! each image's features. The document's program loads every image anew in each of the T x K passes.
+//! Dropout stays on while the same images go through the encoder T times, in K trials. The results are the mean and the
+//! variance of each image's features. The document's program loads every image again in each of the T x K passes.
 
 mod claims;
 mod dims;
@@ -48,27 +48,27 @@ const HALF: &str = "optimized-f16";
 const UNIFIED: &str = "unified";
 const ONE_BY_ONE: &str = "one-by-one";
 
-/// Images in a batch, where the case is not about that.
+/// Images in a batch, unless the case is about the batch size.
 const BATCH: usize = 64;
-/// Device memory that may be used: what the document's card has.
+/// Device memory that may be used: that of the document's card.
 const BUDGET: u64 = 16 << 30;
 
-/// Counts that follow from the number of batches, and so from what the device can bind at a time. Bytes do not, nor does
-/// what is counted by images.
+/// Counts that depend on the number of batches, and therefore on the largest binding of the device. Bytes and counts
+/// per image do not.
 const OF_BATCHES: [&str; 5] =
     [metric::DISPATCHES, metric::SUBMITS, metric::SYNCS, metric::UPLOAD_COPIES, metric::DOWNLOAD_COPIES];
 
-/// What the variants beside the three are measured in: with six of them a quick run would be over after one launch.
+/// Efforts for the variants beside the three main ones: with six variants, a quick run would end after one launch.
 const LONGER: &[Effort] = &[Effort::Standard, Effort::Thorough];
 
-/// How far float32 on the device may be from float64. The largest deviation seen is 1.5e-6, on a software adapter;
-/// WGSL allows `exp`, division and square root many times the error that they have there.
+/// Allowed deviation of float32 on the device from float64. The largest deviation seen is 1.5e-6, on a software
+/// adapter; WGSL allows `exp`, division and square root many times the error that they have there.
 const SINGLE: Tolerance = Tolerance::Relative(5e-5);
-/// As above, where pixels, weights and tokens are stored in float16. The largest deviation seen is 1.4e-3; a single
-/// stale pass of 64 moves a result by 2.4e-3 at least.
+/// As above, for pixels, weights and tokens that are stored in float16. The largest deviation seen is 1.4e-3; a single
+/// stale pass of 64 moves a result by at least 2.4e-3.
 const STORED_IN_HALF: Tolerance = Tolerance::Relative(2e-3);
 
-/// The workload `mc-passes`.
+/// Returns the workload `mc-passes`.
 pub fn workload() -> Workload {
     let slow = VariantDef::new(
         SLOW,
@@ -115,7 +115,7 @@ pub fn workload() -> Workload {
         .metrics(metrics())
         .path_setting(
             IMAGES,
-            "a folder of images to use in place of those that are made from three photographs",
+            "a folder of images to use instead of those that are made from three photographs",
         )
         .claims(claims::claims())
         .variant_with(slow.needs("gpu"), |params, setup| place(params, setup, SINGLE, slow::Slow::new))
@@ -157,13 +157,13 @@ fn place<V: Variant>(
     Trials::new(Gpu::open(setup)?, params, setup, tolerance, variant)
 }
 
-/// Every image is uploaded once and read by each pass, whose patches go through the embedding; moments come back at each
-/// snapshot. Decoding is beside that: no ceiling of this machine is about it.
+/// Floor of a case. Every image is uploaded once and read by each pass, which embeds its patches; each snapshot returns
+/// moments. Decoding is not included, because no ceiling of the machine covers it.
 fn floor(params: &Params) -> Floor {
     let pixels = params.pixel_bytes as f64;
     let rounds = (params.passes * params.trials) as f64;
     let snapshots = moments::snapshots(params.passes).len() as f64 * params.trials as f64;
-    // A value of a token is a sum over the values of its patch, and a patch has as many of them as any other.
+    // A value of a token is a sum over the values of its patch, and all patches have the same size.
     let operations = 2.0 * pixels / 4.0 * dims::WIDTH as f64 * rounds;
     Floor {
         device_bytes: pixels * rounds,
@@ -207,7 +207,7 @@ fn metrics() -> Vec<MetricDef> {
         MetricDef::count(RESIZES, "images resized"),
         told(SKIPPED, "files skipped"),
         MetricDef { scope: Scope::Sample, ..MetricDef::time(COMPILE_TIME, "pipelines made in") },
-        // It follows from the device's limits.
+        // The number follows from the limits of the device.
         MetricDef { portability: Portability::MachineClass, ..told(BATCHES, "batches of images") },
     ]
 }

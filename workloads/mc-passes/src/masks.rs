@@ -1,27 +1,27 @@
-//! Dropout masks from a counter: every variant, in every order and on every device, draws the same ones.
+//! Dropout masks from a counter: every variant draws the same ones, in every order and on every device.
 
-/// Drawn numbers below this drop their element: a tenth of all.
+/// A number below this threshold drops its element, which happens to a tenth of all.
 const THRESHOLD: u32 = 429_496_730;
 
-/// Where the elements of each dropout layer start. Images up to 1024 x 1024 pixels have fewer elements between two.
+/// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer elements between two.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Layer {
-    /// What is mixed into a token from the others.
+    /// Values that are mixed into a token from the others.
     Mixed = 0,
-    /// What the perceptron adds to a token.
+    /// Values that the perceptron adds to a token.
     Perceptron = 1 << 20,
-    /// The mean of the tokens.
+    /// Mean of the tokens.
     Pooled = 2 << 20,
 }
 
-/// PCG's output function on 32 bits (RXS-M-XS): a bijection that spreads every bit over all.
+/// Output function of PCG on 32 bits (RXS-M-XS): a bijection in which every input bit affects all output bits.
 fn scatter(value: u32) -> u32 {
     let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
     (word >> 22) ^ word
 }
 
-/// The key of one pass of one trial of an iteration.
+/// Returns the key of one pass of one trial of an iteration.
 pub(crate) fn pass_key(iteration: u32, trial: u64, pass: u64) -> u32 {
     scatter(scatter(iteration ^ scatter(trial as u32)) ^ scatter(pass as u32))
 }
@@ -31,12 +31,12 @@ pub(crate) fn pass_key(iteration: u32, trial: u64, pass: u64) -> u32 {
 pub(crate) struct Mask(u32);
 
 impl Mask {
-    /// The mask of the image at this place of the iteration's order.
+    /// Returns the mask of the image at this position of the iteration's order.
     pub(crate) fn new(pass_key: u32, image: usize) -> Self {
         Self(scatter(pass_key ^ scatter(image as u32)))
     }
 
-    /// What an element is multiplied by: 0, or what makes up for the dropped ones.
+    /// Returns the factor of an element: 0, or the factor that compensates for the dropped elements.
     pub(crate) fn factor(self, layer: Layer, element: usize) -> f64 {
         let drawn = scatter(self.0 ^ scatter(layer as u32 + element as u32));
         if drawn < THRESHOLD { 0.0 } else { 1.0 / 0.9 }

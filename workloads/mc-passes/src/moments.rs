@@ -2,24 +2,24 @@
 
 use crate::dims::FEATURES;
 
-/// The numbers of passes after which the statistics are kept, in order: those of the document that are not more
-/// than `passes`, and `passes` itself.
+/// Returns the numbers of passes after which the statistics are kept, in order: those of the document that do not
+/// exceed `passes`, and `passes` itself.
 pub(crate) fn snapshots(passes: u64) -> Vec<u64> {
     let mut list: Vec<u64> = [4, 16, 64].into_iter().filter(|t| *t < passes).collect();
     list.push(passes);
     list
 }
 
-/// Statistics of all images after so many passes of a trial: `[images][FEATURES]` each.
+/// Statistics of all images after a number of passes of a trial: `[images][FEATURES]` each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Moments {
     pub(crate) mean: Vec<f64>,
-    /// Of the passes as the whole population.
+    /// Variance over the passes as the whole population.
     pub(crate) variance: Vec<f64>,
 }
 
 impl Moments {
-    /// From what the device sums up: four means, and behind them the sums of squared deviations from them.
+    /// Reads the sums of the device: four means, followed by the four sums of squared deviations from them.
     pub(crate) fn of_device(sums: &[f32], passes: u64) -> Self {
         let n = passes as f64;
         let eights = || sums.chunks_exact(8);
@@ -29,7 +29,7 @@ impl Moments {
         }
     }
 
-    /// Those of one image: means first, then variances.
+    /// Statistics of one image: means first, then variances.
     pub(crate) fn of_image(&self, image: usize) -> impl Iterator<Item = f64> {
         let range = image * FEATURES..(image + 1) * FEATURES;
         let of = |values: &[f64]| values.get(range.clone()).unwrap_or_default().to_vec();
@@ -45,12 +45,12 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// For so many values.
+    /// Creates sums for `values` values.
     pub(crate) fn new(values: usize) -> Self {
         Self { sum: vec![0.0; values], squares: vec![0.0; values] }
     }
 
-    /// Adds the values of one pass, from `first` on.
+    /// Adds the values of one pass, starting at `first`.
     pub(crate) fn add(&mut self, first: usize, values: impl IntoIterator<Item = f64>) {
         let sums = self.sum[first..].iter_mut().zip(&mut self.squares[first..]);
         for ((sum, squares), value) in sums.zip(values) {
@@ -59,7 +59,7 @@ impl Sums {
         }
     }
 
-    /// What they say after so many passes.
+    /// Returns the moments after `passes` passes.
     pub(crate) fn moments(&self, passes: u64) -> Moments {
         let n = passes as f64;
         let mean: Vec<f64> = self.sum.iter().map(|sum| sum / n).collect();

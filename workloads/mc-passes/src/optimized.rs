@@ -1,4 +1,4 @@
-//! The best that we know: the device sums up too, and the host waits once for each snapshot.
+//! The best implementation that we know: the device accumulates too, and the host waits once per snapshot.
 
 use perfharness_contract::Failure;
 use perfharness_gpu::{Gpu, GpuError, Readback};
@@ -12,27 +12,27 @@ use crate::storage::Storage;
 use crate::tensor::Tensor;
 use crate::trials::Variant;
 
-/// Where the pixels do not fit, one batch is copied while another one is computed.
+/// If the pixels do not fit, one batch is copied while another one is computed.
 pub(crate) struct Optimized {
     gpu: Gpu,
     params: Params,
     tensor: Tensor,
     encoder: Encoder,
     batches: Vec<Batch>,
-    /// In turns for one trial after the other, so that the next is under way while the host takes the last.
+    /// Used alternately by successive trials, so that the next trial runs while the host reads the last one.
     kept: [Kept; 2],
 }
 
-/// The numbers of passes of the snapshots of a trial, and their statistics.
+/// Snapshots of a trial: numbers of passes and their statistics.
 type Kept = Vec<(u64, Readback<f32>)>;
 
 impl Optimized {
-    /// With pixels that are copied to the device.
+    /// Creates the variant with pixels that are copied to the device.
     pub(crate) fn new(kit: &Kit, storage: Storage, fused: bool) -> Result<Self, Failure> {
         Self::with(kit, Tensor::new(kit, storage, 2)?, storage, fused)
     }
 
-    /// With pixels that are written in place.
+    /// Creates the variant with pixels that are written in place.
     pub(crate) fn unified(kit: &Kit) -> Result<Self, Failure> {
         Self::with(kit, Tensor::shared(kit, Storage::Single)?, Storage::Single, false)
     }
@@ -49,7 +49,7 @@ impl Optimized {
         Ok(Self { gpu: kit.gpu.clone(), params: kit.params.clone(), tensor, encoder, batches, kept })
     }
 
-    /// Starts a pass of a trial: one submit, or where pixels are streamed one for each batch.
+    /// Starts a pass of a trial: with one submit, or with one per batch if the pixels are streamed.
     fn pass(&mut self, key: u32, trial: u64, pass: u64) -> Result<(), GpuError> {
         let mut commands = self.gpu.commands("pass");
         if pass == 0 {

@@ -1,4 +1,4 @@
-//! What makes a case.
+//! Parameters of the cases.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::moments::snapshots;
 /// Parameters of a case.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Params {
-    /// Images, N.
+    /// Number of images, N.
     pub(crate) images: usize,
     /// Edge of an image in pixels.
     pub(crate) size: usize,
-    /// Passes, T.
+    /// Number of passes, T.
     pub(crate) passes: u64,
-    /// Trials, K.
+    /// Number of trials, K.
     pub(crate) trials: u64,
     /// Images in a batch.
     pub(crate) batch: usize,
@@ -37,19 +37,19 @@ impl Params {
         Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes }
     }
 
-    /// Memory of a placement, on the device and on the host, where so many bytes of pixels are kept.
+    /// Memory of a placement, on the device and on the host, that keeps `kept_pixels` bytes of pixels.
     pub(crate) fn memory_bytes(&self, kept_pixels: u64) -> u64 {
-        /// What a worker with an open device takes by itself.
+        /// Memory that a worker with an open device takes by itself.
         const WORKER: u64 = 100 << 20;
         let image = 4 * image_values(self.size) as u64;
         let batch = image * self.batch.min(self.images) as u64;
         let results =
             snapshots(self.passes).len() as u64 * self.trials * (self.images * FEATURES * 16) as u64;
-        // A batch while it is loaded, and two of staging.
+        // One batch while it is loaded, and two staging buffers.
         WORKER + kept_pixels + 3 * batch + results
     }
 
-    /// Images sent through the encoder in an iteration.
+    /// Number of images sent through the encoder in an iteration.
     pub(crate) fn forwards(&self) -> u64 {
         self.images as u64 * self.passes * self.trials
     }

@@ -9,7 +9,7 @@ use image::{ImageError, ImageFormat, RgbImage};
 use perfharness_contract::{Digest, Failure, input_rng};
 use rand_pcg::rand_core::Rng as _;
 
-/// Changes whenever the files would; it is a part of the folder's name.
+/// Version of the files, which is a part of the folder's name. It changes whenever the files would.
 const VERSION: u32 = 1;
 /// Size of the files, which is that of the photographs.
 const FILE_SIZE: (u32, u32) = (320, 240);
@@ -20,12 +20,12 @@ const PHOTOGRAPHS: [&[u8]; 3] = [
     include_bytes!("../photographs/rocket.png"),
 ];
 
-/// The folder for the files that are made.
+/// Returns the folder for the image files.
 pub(crate) fn cache_folder() -> PathBuf {
     perfharness_platform::cache_folder().join(format!("mc-passes-images-{VERSION}"))
 }
 
-/// Digests of the first so many files together, for the numbers of images that cases have.
+/// Digests of the first `n` files together, for the numbers of images that cases have.
 const DIGESTS: [(usize, &str); 4] = [
     (1, "369f3b9d4d46bb5cb0cbc06378982a85"),
     (20, "41332d9dd43e933f9632a2444d0b183b"),
@@ -33,26 +33,26 @@ const DIGESTS: [(usize, &str); 4] = [
     (500, "7967b20cf714286180282bc3af46ffd9"),
 ];
 
-/// What the first `count` files are known to hold, where a case has that many.
+/// Returns the known digest of the first `count` files, if a case has that many.
 pub(crate) fn known_digest(count: usize) -> Option<Digest> {
     DIGESTS.iter().find(|(known, _)| *known == count).map(|(_, digest)| Digest((*digest).to_owned()))
 }
 
-/// Digest of the contents of files.
+/// Returns the digest of the contents of files.
 ///
 /// # Errors
-/// When one of them cannot be read.
+/// Returns an error if one of them cannot be read.
 pub(crate) fn digest(files: &[PathBuf]) -> Result<Digest, Failure> {
     let digests = files.iter().map(|file| Ok(Digest::of(&std::fs::read(file)?).0));
     let digests: Vec<String> = digests.collect::<Result<_, Failure>>()?;
     Ok(Digest::of_parts(digests.iter().map(String::as_bytes)))
 }
 
-/// Makes sure that the first `count` files are there and hold what they should, and names them. Several processes may
-/// do so at once: each file appears complete or not at all, and is the same whoever makes it.
+/// Ensures that the first `count` files exist with the right contents, and returns their paths. Several processes may
+/// do so at once: each file appears complete or not at all, and is the same whoever writes it.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub(crate) fn make_files(folder: &Path, count: usize) -> Result<Vec<PathBuf>, Failure> {
     let paths: Vec<PathBuf> = (0..count).map(|i| folder.join(format!("{i:05}.png"))).collect();
     let due = known_digest(count);
@@ -60,7 +60,7 @@ pub(crate) fn make_files(folder: &Path, count: usize) -> Result<Vec<PathBuf>, Fa
         Some(due) => digest(&paths).is_ok_and(|found| found == *due),
         None => paths.iter().all(|path| is_complete(path)),
     };
-    // Whole files that hold something else, since an earlier version or somebody left them there, are all made again.
+    // Complete files with other contents, left by an earlier version or by somebody else, are all written again.
     for again in [false, true] {
         if is_right() {
             break;
@@ -71,7 +71,7 @@ pub(crate) fn make_files(folder: &Path, count: usize) -> Result<Vec<PathBuf>, Fa
     Ok(paths)
 }
 
-/// Makes files by their numbers.
+/// Writes files by their numbers.
 fn make<'a>(folder: &Path, files: impl Iterator<Item = (usize, &'a PathBuf)>) -> Result<(), Failure> {
     let failed = |error: ImageError| Failure::Failed(format!("images in {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(|error| {
@@ -89,7 +89,7 @@ fn make<'a>(folder: &Path, files: impl Iterator<Item = (usize, &'a PathBuf)>) ->
     Ok(())
 }
 
-/// A crop of a photograph, in colours and a brightness of its own.
+/// Returns a crop of a photograph, with its own colours and brightness.
 fn vary(photograph: &RgbImage, number: u64) -> RgbImage {
     let mut rng = input_rng(0, "mc-passes images", number);
     let mut draw =
@@ -111,14 +111,14 @@ fn vary(photograph: &RgbImage, number: u64) -> RgbImage {
     made
 }
 
-/// Whether a file is there with all of its bytes: a PNG file ends with a chunk that says so.
+/// Whether a file exists and is complete: a PNG file ends with a chunk that says so.
 fn is_complete(path: &Path) -> bool {
     const END: &[u8] = b"IEND\xAE\x42\x60\x82";
     std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(END))
 }
 
-/// Under a name of this call's own first. A temporary file of the usual kind could be read by nobody else, and the
-/// folder may be shared.
+/// Writes under a temporary name first, which is unique to this call. An ordinary temporary file could not be read by
+/// other users, and the folder may be shared.
 fn write_at_once(folder: &Path, path: &Path, image: &RgbImage) -> Result<(), ImageError> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn write_at_once(folder: &Path, path: &Path, image: &RgbImage) -> Result<(), Ima
     image.write_to(&mut bytes, ImageFormat::Png)?;
     std::fs::write(&draft, bytes.get_ref())?;
     match std::fs::rename(&draft, path) {
-        // Where a file that somebody has open cannot be replaced, another process was faster.
+        // An open file may not be replaceable; then another process was faster.
         Err(_) if is_complete(path) => Ok(std::fs::remove_file(&draft)?),
         renamed => Ok(renamed?),
     }

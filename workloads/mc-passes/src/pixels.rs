@@ -1,4 +1,4 @@
-//! From a file to the values that the encoder takes.
+//! Conversion of a file to the values that the encoder takes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,24 +9,24 @@ use perfharness_contract::{Counter, Failure, Setup};
 
 use crate::dims::COLORS;
 
-/// Work that the variants do unequal amounts of: files decoded.
+/// Number of files decoded. This is work of which the variants do unequal amounts.
 pub(crate) const DECODES: &str = "decodes";
-/// Images resized and normalised.
+/// Number of images resized and normalised.
 pub(crate) const RESIZES: &str = "resizes";
 
-/// Mean and standard deviation of the colours, as CLIP's image processor has them.
+/// Mean and standard deviation of the colours, as in CLIP's image processor.
 const MEAN: [f32; COLORS] = [0.481_454_66, 0.457_827_5, 0.408_210_73];
 const DEVIATION: [f32; COLORS] = [0.268_629_54, 0.261_302_6, 0.275_777_1];
 
-/// Decodes a file, by what it holds and not by its name.
+/// Decodes a file by its contents and not by its name.
 ///
 /// # Errors
-/// When it cannot be read, or is no image that this program knows.
+/// Returns an error if the file cannot be read or is not an image of a known format.
 pub(crate) fn decode(path: &Path) -> Result<DynamicImage, ImageError> {
     ImageReader::open(path)?.with_guessed_format()?.decode()
 }
 
-/// A number that pixels are stored as.
+/// A number type in which pixels are stored.
 pub(crate) trait Value {
     fn of(value: f32) -> Self;
 }
@@ -60,7 +60,7 @@ impl Loader {
     /// Appends the values of file `at`, one colour after the other, row by row.
     ///
     /// # Errors
-    /// When the file, which could be decoded before, no longer can.
+    /// Returns an error if the file, which could be decoded before, no longer can.
     pub(crate) fn load<T: Value>(&self, at: usize, values: &mut Vec<T>) -> Result<(), Failure> {
         let path = &self.files[at];
         let decoded =
@@ -76,20 +76,20 @@ impl Loader {
         Ok(())
     }
 
-    /// The values of several files, one after the other.
+    /// Returns the values of several files, one after the other.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// See [`load`](Self::load).
     pub(crate) fn load_all<T: Value>(&self, files: &[usize]) -> Result<Vec<T>, Failure> {
         let mut values = Vec::with_capacity(files.len() * crate::dims::image_values(self.size));
         self.load_into(files, &mut values)?;
         Ok(values)
     }
 
-    /// As [`load_all`](Self::load_all), in place of what was there.
+    /// As [`load_all`](Self::load_all), but replaces the contents of `values`.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// See [`load`](Self::load).
     pub(crate) fn load_into<T: Value>(&self, files: &[usize], values: &mut Vec<T>) -> Result<(), Failure> {
         values.clear();
         files.iter().try_for_each(|at| self.load(*at, values))

@@ -1,40 +1,40 @@
-//! How much memory an iteration takes, and how its images are cut into batches. Pure: limits in, plan out.
+//! Memory of an iteration, and the division of its images into batches. A pure function from limits to a plan.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::dims::{FEATURES, WIDTH, image_values, tokens};
 
-/// What is to be planned.
+/// Requirements of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Images of an iteration.
+    /// Number of images in an iteration.
     pub(crate) images: usize,
     /// Edge of an image in pixels.
     pub(crate) size: usize,
-    /// Bytes of one value of the pixels and tokens.
+    /// Size of one value of the pixels and tokens in bytes.
     pub(crate) value_bytes: u64,
-    /// Images that the case wants in a batch.
+    /// Number of images that the case wants in a batch.
     pub(crate) batch: usize,
-    /// Bytes of device memory that may be used.
+    /// Device memory that may be used, in bytes.
     pub(crate) budget: u64,
-    /// Most bytes that a shader can be given in one piece.
+    /// Largest binding of a shader in bytes.
     pub(crate) max_binding: u64,
 }
 
-/// What comes of it.
+/// A memory plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     images: usize,
     size: usize,
     value_bytes: u64,
-    /// Images in a batch, the last excepted.
+    /// Number of images in each batch but the last.
     pub(crate) batch: usize,
-    /// Whether all pixels stay on the device; otherwise each pass brings them there again.
+    /// Whether all pixels stay on the device; otherwise each pass uploads them again.
     pub(crate) resident: bool,
 }
 
-/// Plans. It never gives up for size: what does not fit is streamed, if need be image by image.
+/// Makes a plan. It never fails because of size: pixels that do not fit are streamed, if necessary image by image.
 pub(crate) fn plan(need: &Need) -> Plan {
     let pixels = image_values(need.size) as u64 * need.value_bytes;
     // Two sets of tokens of the batch, and mean and deviation of each feature of the image.
@@ -46,24 +46,24 @@ pub(crate) fn plan(need: &Need) -> Plan {
     let bound = (need.max_binding / pixels).min(need.batch as u64).min(images).max(1);
     // Two staging slots of a batch each: the host fills one while the device reads the other.
     let resident = (images + 2 * bound) * pixels + bound * tokens <= left;
-    // Streaming takes two batches of pixels on the device as well.
+    // Streaming also takes two batches of pixels on the device.
     let streamed = (left / (4 * pixels + tokens)).max(1);
     let batch = if resident { bound } else { bound.min(streamed) } as usize;
     Plan { images: need.images, size: need.size, value_bytes: need.value_bytes, batch, resident }
 }
 
 impl Plan {
-    /// Bytes of the pixels of one image.
+    /// Size of the pixels of one image in bytes.
     pub(crate) fn image_bytes(&self) -> u64 {
         image_values(self.size) as u64 * self.value_bytes
     }
 
-    /// Bytes of the pixels of all images.
+    /// Size of the pixels of all images in bytes.
     pub(crate) fn tensor_bytes(&self) -> u64 {
         self.images as u64 * self.image_bytes()
     }
 
-    /// The images of each batch.
+    /// Returns the images of each batch.
     pub(crate) fn batches(&self) -> Vec<Range<usize>> {
         (0..self.images).step_by(self.batch).map(|at| at..(at + self.batch).min(self.images)).collect()
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_document_s_table_of_memory() {
-        // Images, pixels, megabytes, and whether they fit the document's 16 GB and 128 GB.
+        // Columns: images, pixels, megabytes, and whether they fit the document's 16 GB and 128 GB.
         for (images, size, megabytes, fits_16, fits_128) in [
             (500, 224, 301, true, true),
             (500, 384, 885, true, true),

@@ -1,13 +1,13 @@
-//! The encoder in float64 on the host, by the plainest means.
+//! The encoder in float64 on the host, in the simplest form.
 
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
 use crate::masks::{Layer, Mask};
 use crate::weights::Weights;
 
-/// What is added to a variance before its root is taken.
+/// Added to a variance before its square root is taken.
 const EPSILON: f64 = 1e-5;
 
-/// Embeds the patches of an image: `[tokens][WIDTH]`. Nothing is dropped here, so all passes have it in common.
+/// Embeds the patches of an image: `[tokens][WIDTH]`. Nothing is dropped here, so all passes share the result.
 pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> {
     let mut x = vec![0.0; tokens(size) * WIDTH];
     let columns = size / PATCH;
@@ -24,7 +24,7 @@ pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> 
     x
 }
 
-/// The features of an embedded image under a mask.
+/// Returns the features of an embedded image under a mask.
 pub(crate) fn features(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f64> {
     let tokens = embedded.len() / WIDTH;
     let mut pooled = [0.0; WIDTH];

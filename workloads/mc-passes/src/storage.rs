@@ -1,4 +1,4 @@
-//! Numbers as the device keeps them.
+//! Number formats of the device.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use perfharness_gpu::{Buffer, Commands, Staging};
 
 use crate::pixels::Loader;
 
-/// Form in which pixels, weights and tokens are stored. All sums are in float32.
+/// Format of stored pixels, weights and tokens. All sums are in float32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Storage {
     Single,
@@ -23,7 +23,7 @@ impl Storage {
         }
     }
 
-    /// The types `real` and `real4` of the shaders.
+    /// Returns the types `real` and `real4` of the shaders.
     pub(crate) fn prelude(self) -> &'static str {
         match self {
             Self::Single => "alias real = f32; alias real4 = vec4f;\n",
@@ -31,7 +31,7 @@ impl Storage {
         }
     }
 
-    /// Values in this form.
+    /// Returns the values in this format.
     pub(crate) fn bytes(self, values: &[f32]) -> Cow<'_, [u8]> {
         match self {
             Self::Single => Cow::Borrowed(bytemuck::cast_slice(values)),
@@ -42,10 +42,10 @@ impl Storage {
         }
     }
 
-    /// Loads files into this form, in which they go to the device without another copy.
+    /// Loads files in this format, in which they go to the device without another copy.
     ///
     /// # Errors
-    /// As [`Loader::load_all`].
+    /// See [`Loader::load_all`].
     pub(crate) fn load(self, loader: &Loader, files: &[usize]) -> Result<Pixels, Failure> {
         Ok(match self {
             Self::Single => Pixels::Single(loader.load_all(files)?),
@@ -54,7 +54,7 @@ impl Storage {
     }
 }
 
-/// Pixels on the host, as the device keeps them.
+/// Pixels on the host, in the format of the device.
 #[derive(Debug)]
 pub(crate) enum Pixels {
     Single(Vec<f32>),

@@ -1,7 +1,6 @@
-//! The pixels of all images: on the device where they fit, and otherwise on the host.
+//! Pixels of all images: on the device if they fit, otherwise on the host.
 //!
-//! They get to the device through staging buffers, or where host and device share their memory by being written in
-//! place.
+//! They reach the device through staging buffers, or are written in place if host and device share their memory.
 
 use std::ops::Range;
 
@@ -13,23 +12,23 @@ use crate::pixels::Loader;
 use crate::plan::Plan;
 use crate::storage::{Pixels, Storage, upload};
 
-/// Pixels that are decoded once in an iteration.
+/// Pixels that are decoded once per iteration.
 pub(crate) struct Tensor {
     gpu: Gpu,
     loader: Loader,
     pub(crate) plan: Plan,
     storage: Storage,
     batches: Vec<Range<usize>>,
-    /// One for each batch, or as many as are used in turns.
+    /// One per batch, or as many as are used alternately.
     buffers: Vec<Buffer>,
-    /// Nothing where pixels are written in place.
+    /// `None` if pixels are written in place.
     staging: Option<Staging>,
-    /// Pixels of each batch, where they do not fit on the device.
+    /// Pixels of each batch, if they do not fit on the device.
     host: Vec<Pixels>,
 }
 
 impl Tensor {
-    /// Makes room. Where the pixels do not fit, batches take turns with `turns` buffers.
+    /// Allocates the buffers. If the pixels do not fit, the batches share `turns` buffers.
     pub(crate) fn new(kit: &Kit, storage: Storage, turns: usize) -> Result<Self, Failure> {
         let plan = kit.plan(storage);
         let batches = plan.batches();
@@ -52,19 +51,21 @@ impl Tensor {
         })
     }
 
-    /// Makes room in memory that host and device share.
+    /// Allocates buffers in memory that host and device share.
     pub(crate) fn shared(kit: &Kit, storage: Storage) -> Result<Self, Failure> {
         let facts = kit.gpu.facts();
         if !matches!(facts.kind, AdapterKind::Integrated | AdapterKind::Software) {
             return Err(Failure::Unavailable(format!(
-                "{} has memory of its own, where writing in place means writing over the bus",
+                "{} has its own memory, so writing in place means writing over the bus",
                 facts.name
             )));
         }
         kit.gpu.require(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)?;
         let plan = kit.plan(storage);
         if !plan.resident {
-            return Err(Failure::Unavailable(format!("the pixels are more than may be used: {plan}")));
+            return Err(Failure::Unavailable(format!(
+                "the pixels exceed the device memory that may be used: {plan}"
+            )));
         }
         let batches = plan.batches();
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::MAP_WRITE;
@@ -82,12 +83,12 @@ impl Tensor {
         })
     }
 
-    /// The buffer that batch `i` is in when its turn comes.
+    /// Buffer that holds batch `i` when it is that batch's turn.
     pub(crate) fn buffer(&self, i: usize) -> &Buffer {
         &self.buffers[i % self.buffers.len()]
     }
 
-    /// Decodes every file once. The pixels go to the device now, if they fit.
+    /// Decodes every file once. The pixels go to the device at once if they fit.
     pub(crate) fn load(&mut self, order: &[usize]) -> Result<(), Failure> {
         self.host.clear();
         if self.staging.is_none() {
@@ -107,10 +108,10 @@ impl Tensor {
         Ok(())
     }
 
-    /// Takes the buffers back from the device, with one sync for all, and writes to them.
+    /// Maps the buffers, with one sync for all, and writes to them.
     fn load_in_place(&self, order: &[usize]) -> Result<(), Failure> {
         for buffer in &self.buffers {
-            // Whether it worked is found out where the buffer is written.
+            // `write` finds out whether the mapping succeeded.
             buffer.raw().map_async(wgpu::MapMode::Write, .., |_| ());
         }
         let filled = self.gpu.wait().map_err(Failure::from).and_then(|()| {
@@ -119,12 +120,12 @@ impl Tensor {
                 Ok(write(buffer, pixels.bytes())?)
             })
         });
-        // The device gets all of them back, also where a file went bad: the next iteration takes them again.
+        // All buffers are unmapped, also if a file went bad, because the next iteration maps them again.
         self.buffers.iter().for_each(|buffer| buffer.raw().unmap());
         filled
     }
 
-    /// Records what it takes to have the pixels of a batch on the device: nothing, or a copy.
+    /// Records the commands that put the pixels of a batch on the device: none, or a copy.
     pub(crate) fn bring(&mut self, commands: &mut Commands, i: usize) {
         if let (Some(pixels), Some(staging)) = (self.host.get(i), &mut self.staging) {
             upload(commands, staging, &self.buffers[i % self.buffers.len()], pixels.bytes());

@@ -1,4 +1,4 @@
-//! What all variants share: images, weights, the result, and how it is checked.
+//! Parts that all variants share: images, weights, the result, and its check.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,24 +21,24 @@ use crate::plan::Plan;
 use crate::reference;
 use crate::weights::Weights;
 
-/// Files of the folder that are no images.
+/// Number of files in the folder that are not images.
 pub(crate) const SKIPPED: &str = "files-skipped";
-/// Batches that the images are cut into.
+/// Number of batches into which the images are divided.
 pub(crate) const BATCHES: &str = "batches";
-/// Setting: a folder with the user's own images.
+/// Name of the setting for a folder with the user's own images.
 pub(crate) const IMAGES: &str = "images";
 
-/// Forward passes that a check computes again, at least those of one image. Where the case has more, it takes some of
-/// the images, others in every iteration.
+/// Number of forward passes that a check computes again, at least those of one image. If the case has more, the check
+/// takes some of the images, others in every iteration.
 const CHECKED_FORWARDS: u64 = 64;
 
-/// A way of doing all trials.
+/// A way to run all trials.
 pub(crate) trait Variant {
-    /// Sends the files, in this order, through all passes of all trials. The statistics come trial by trial, and
-    /// within a trial in the order of [`snapshots`].
+    /// Sends the files, in this order, through all passes of all trials. Returns the statistics trial by trial, within
+    /// a trial in the order of [`snapshots`].
     fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure>;
 
-    /// How its images are cut.
+    /// Returns the division of its images into batches.
     fn plan(&self) -> &Plan;
 }
 
@@ -50,9 +50,9 @@ pub(crate) struct Trials<V> {
     round: u64,
     tolerance: Tolerance,
     pub(crate) result: Vec<Moments>,
-    /// Embedded images by file, for checks; float64.
+    /// Embedded images by file, for checks, in float64.
     embedded: HashMap<usize, Vec<f64>>,
-    /// Of the contents of all files.
+    /// Digest of the contents of all files.
     contents: Digest,
     skipped_files: u64,
     skipped: Counter,
@@ -60,7 +60,7 @@ pub(crate) struct Trials<V> {
 }
 
 impl<V: Variant> Trials<V> {
-    /// Finds the images, tells the plan, and makes a variant.
+    /// Finds the images, notes the plan, and creates a variant.
     pub(crate) fn new(
         gpu: Gpu,
         params: &Params,
@@ -73,14 +73,14 @@ impl<V: Variant> Trials<V> {
         } else {
             let files = make_files(&cache_folder(), params.images)?;
             if known_digest(params.images).is_some_and(|known| digest(&files).ok() != Some(known)) {
-                setup.note("the images made here differ from those of other machines, and so do the figures");
+                setup.note("the images that were made here differ from those of other machines, so the figures differ too");
             }
             Folder { files, skipped: Vec::new() }
         };
         Self::with_folder(gpu, params, setup, tolerance, &folder, variant)
     }
 
-    /// As [`new`](Self::new), with images of one's choice. Fewer than the case asks for are taken in turns.
+    /// As [`new`](Self::new), with given images. If there are fewer than the case asks for, they are used repeatedly.
     pub(crate) fn with_folder(
         gpu: Gpu,
         params: &Params,
@@ -113,7 +113,7 @@ impl<V: Variant> Trials<V> {
         })
     }
 
-    /// The order of the files, and the key of the masks, of an iteration. Both differ from one to the next.
+    /// Returns the order of the files and the key of the masks of an iteration. Both differ between iterations.
     fn input(&self, index: u64) -> (Vec<usize>, u32) {
         let mut rng = input_rng(self.seed, &format!("mc-passes {index}"), self.round);
         let files = self.kit.loader.files.len();
@@ -126,8 +126,8 @@ impl<V: Variant> Trials<V> {
         (order, rng.next_u32())
     }
 
-    /// Places of the images that are checked in an iteration: spread evenly from a place that every round and index
-    /// draws anew, so that no batch stays unchecked where a sample has one iteration.
+    /// Positions of the images that are checked in an iteration. They are spread evenly from a start that every round
+    /// and index draws anew, so that every batch is checked eventually, even if a sample has one iteration.
     pub(crate) fn checked(&self, index: u64) -> impl Iterator<Item = usize> + use<V> {
         let Params { images, passes, trials, .. } = self.kit.params;
         let count = (CHECKED_FORWARDS / (passes * trials)).clamp(1, images as u64) as usize;
@@ -136,7 +136,7 @@ impl<V: Variant> Trials<V> {
         (0..count).map(move |i| (i * images / count + first) % images)
     }
 
-    /// The statistics that are due of an image: for each trial and snapshot, means and variances.
+    /// Returns the expected statistics of an image: means and variances for each trial and snapshot.
     fn due(&mut self, file: usize, place: usize, key: u32) -> Result<Vec<f64>, Failure> {
         let Kit { params, loader, weights, .. } = &self.kit;
         let embedded = match self.embedded.entry(file) {

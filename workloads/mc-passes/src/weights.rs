@@ -1,4 +1,4 @@
-//! The encoder's weights, drawn from the seed. Rows of four are one vector of the shaders.
+//! Weights of the encoder, drawn from the seed. Each row of four is one vector of the shaders.
 
 use perfharness_contract::input_rng;
 use rand_pcg::Pcg64Mcg;
@@ -6,7 +6,7 @@ use rand_pcg::rand_core::Rng as _;
 
 use crate::dims::{FEATURES, HIDDEN, PATCH_VALUES, WIDTH, tokens};
 
-/// All weights. `[a][b]` says that `b` runs fastest.
+/// All weights. In `[a][b]`, `b` varies fastest.
 pub(crate) struct Weights {
     /// `[PATCH_VALUES][WIDTH]`.
     pub(crate) embedding: Vec<f32>,
@@ -21,7 +21,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// The weights for images of `size` x `size` pixels.
+    /// Draws the weights for images of `size` x `size` pixels.
     pub(crate) fn new(seed: u64, size: usize) -> Self {
         let mut rng = input_rng(seed, "mc-passes weights", size as u64);
         let tokens = tokens(size);
@@ -35,7 +35,7 @@ impl Weights {
     }
 }
 
-/// Uniform, with the variance `1 / inputs`, so that what comes out of a layer is as large as what went in.
+/// Draws uniform values with the variance `1 / inputs`, so that the output of a layer is as large as its input.
 fn draw(rng: &mut Pcg64Mcg, count: usize, inputs: usize) -> Vec<f32> {
     let bound = (3.0 / inputs as f64).sqrt();
     let mut one = || (f64::from(rng.next_u32()) / 2_147_483_648.0 - 1.0) * bound;

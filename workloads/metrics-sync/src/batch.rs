@@ -1,12 +1,12 @@
-//! Batches as a function of seed, round and index, and what a training step makes of them.
+//! Batches as a function of seed, round and index, and the scalars that a training step computes from them.
 
 use perfharness_contract::{Digest, input_rng};
 use rand_pcg::rand_core::Rng;
 
-/// Different batches in a round.
+/// Number of different batches in a round.
 pub(crate) const POOL: usize = 4;
 
-/// Rows and columns of a batch; as in the kernel, like all constants here.
+/// Number of rows and columns in a batch; like all constants here, the same as in the kernel.
 const ROWS: usize = 64;
 const WIDTH: usize = 36;
 
@@ -18,7 +18,7 @@ pub(crate) const SCALARS: usize = 3;
 /// Mean, log-variance and observation.
 pub(crate) type Element = [f32; 3];
 
-/// What a step is trained with.
+/// Input of a training step.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) elements: Vec<Element>,
@@ -28,7 +28,7 @@ impl Batch {
     pub(crate) const ELEMENTS: u64 = (ROWS * WIDTH) as u64;
     pub(crate) const BYTES: u64 = Self::ELEMENTS * size_of::<Element>() as u64;
 
-    /// The batches of a round.
+    /// Returns the batches of a round.
     pub(crate) fn pool(seed: u64, round: u64) -> [Self; POOL] {
         let mut rng = input_rng(seed, "batches", round);
         // From -1 to 1, with the 24 bits of a float32's mantissa.
@@ -43,7 +43,7 @@ impl Batch {
         Digest::of_f64(self.elements.iter().flatten().map(|value| f64::from(*value)))
     }
 
-    /// The scalars of a step in float64.
+    /// Returns the scalars of a step in float64.
     pub(crate) fn scalars(&self, step: u64) -> [f64; SCALARS] {
         let scale = scale(step);
         let (mut nll, mut kl) = (0.0, 0.0);
@@ -59,8 +59,8 @@ impl Batch {
     }
 }
 
-/// A factor of the means from 0.5 to 1.5: it stands for the training, which makes every step's scalars differ from
-/// those of the steps around it. A float32 holds it exactly.
+/// Factor of the means from 0.5 to 1.5. It stands for the training, which makes the scalars of every step differ from
+/// those of its neighbours. A float32 holds it exactly.
 fn scale(step: u64) -> f64 {
     let hash = (step as u32).wrapping_mul(0x9E37_79B9) >> 9;
     0.5 + f64::from(hash) / f64::from(1_u32 << 23)

@@ -1,15 +1,15 @@
-//! What the document says of this hot path, in its own words.
+//! Claims of the document about this hot path, in its own words.
 
 use perfharness_contract::{ClaimDef, Promise, standard};
 use perfharness_gpu::metric::SYNCS;
 
 use crate::{DOCUMENTED, S50, SHIPPED, SLOW};
 
-/// Iterations of the case [`S50`] in the document's epoch of 5000 batches.
+/// Number of iterations of the case [`S50`] in the document's epoch of 5000 batches.
 const EPOCH: f64 = 100.0;
-/// Iterations of the case [`S50`] in one step.
+/// Share of an iteration of the case [`S50`] that one step takes.
 const STEP: f64 = 1.0 / 50.0;
-/// Syncs of `slow` in 50 steps, less those of one display.
+/// Syncs of `slow` in 50 steps, minus those of one display.
 const SYNCS_SAVED: f64 = 150.0 - 3.0;
 
 const MS: f64 = 1e6;
@@ -18,7 +18,7 @@ const SECOND: f64 = 1e9;
 const LAZY: &str = "000, 2";
 const DEFERRED: &str = "000, 3";
 
-const COST: &str = "What a sync costs is the device's own; how many of them are saved is the claim on syncs.";
+const COST: &str = "The cost of a sync depends on the device; the claim on syncs counts how many are saved.";
 const BOTH: &str = "Sections 2 and 3 describe two halves of one change: section 2 keeps the scalars on the device, \
                     and section 3 reads them for display, here at every 50th step.";
 const STILL_SIX: &str = "The source's program still reads at every step after the change: three scalars for running \
@@ -31,8 +31,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
     let saving = |at_least, at_most, iterations| Promise::Saving { at_least, at_most, iterations };
     let a_step = "-3 × (5-10ms GPU sync) per batch";
     let an_epoch = "40 seconds saved per epoch";
-    let arithmetic =
-        "3 × (5-10 ms) × 5000 batches are 75 to 150 s, not the 40 s that the document makes of them.";
+    let arithmetic = "3 × (5-10 ms) × 5000 batches are 75 to 150 s, not the 40 s that the document states.";
     let fewer_syncs = || saving(SYNCS_SAVED, None, 1.0);
     vec![
         claim("fewer-syncs", LAZY, a_step, SYNCS, fewer_syncs())

@@ -1,4 +1,4 @@
-//! What all variants share: a training loop, and the host's history of it.
+//! Parts that all variants share: a training loop, and the host's history of it.
 
 use perfharness_contract::{Check, Failure, Measured, Setup, Tolerance};
 use perfharness_gpu::{Gpu, GpuError};
@@ -8,30 +8,30 @@ use crate::batch::{Batch, POOL, SCALARS};
 use crate::history::History;
 use crate::training::Training;
 
-/// Steps between two displays: the source's progress bar is drawn anew at every 50th step.
+/// Number of steps between two displays: the source redraws its progress bar at every 50th step.
 pub(crate) const DISPLAY: u64 = 50;
 
 pub(crate) const VALUES: &str = "values";
 
 /// The largest deviation seen is 4e-7, on a software adapter over twenty seeds. WGSL allows `exp` and the division a
-/// few times the error that they have there. Steps that could be taken for each other are 1e-4 apart at least.
+/// few times the error that they have there. The scalars of steps that could be confused are at least 1e-4 apart.
 const TOLERANCE: Tolerance = Tolerance::Relative(5e-6);
 
 /// Parameters of a case.
 #[derive(Debug, Serialize)]
 pub(crate) struct Params {
-    /// Training steps of one iteration.
+    /// Number of training steps in one iteration.
     pub(crate) steps: u64,
 }
 
-/// A variant: how the scalars come to the host.
+/// A variant: a way to bring the scalars to the host.
 pub(crate) trait Delivery: Sized {
-    /// Steps whose scalars are kept on the device.
+    /// Number of steps whose scalars the device keeps.
     const KEPT: u64;
 
     fn new(gpu: &Gpu) -> Result<Self, GpuError>;
 
-    /// Trains. When it returns, the history has all scalars of all steps.
+    /// Runs the training. When it returns, the history has all scalars of all steps.
     fn run(&mut self, training: &Training, history: &mut History) -> Result<(), GpuError>;
 }
 
@@ -61,7 +61,7 @@ impl<D: Delivery> Loop<D> {
     }
 }
 
-/// What a placement holds: its batches on both sides, and the scalars on the host.
+/// Memory of a placement: its batches on host and device, and the scalars on the host.
 pub(crate) fn memory_bytes(params: &Params) -> u64 {
     2 * POOL as u64 * Batch::BYTES + params.steps * (SCALARS * size_of::<f32>()) as u64
 }

@@ -1,8 +1,8 @@
-//! The document's "after", literally: the scalars stay on the device and are read where they are displayed, one by
-//! one, each with a wait.
+//! The document's "after", literally: the scalars stay on the device and are read when they are displayed, one by one,
+//! each with a wait.
 //!
-//! The source displays the last step only. Here all variants deliver all steps, so a display reads those since the
-//! display before: 200 bytes a scalar instead of 4, for the same three syncs.
+//! The source displays only the last step. Here all variants deliver all steps, so a display reads those since the
+//! previous display: 200 bytes per scalar instead of 4, for the same three syncs.
 
 use perfharness_gpu::{Gpu, GpuError};
 

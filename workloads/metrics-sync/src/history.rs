@@ -1,4 +1,4 @@
-//! What the host has of the scalars.
+//! Scalars on the host.
 
 use perfharness_contract::Counter;
 
@@ -8,7 +8,7 @@ use crate::batch::SCALARS;
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) scalars: [Vec<f32>; SCALARS],
-    /// Values: counted where they arrive.
+    /// Number of values, counted on arrival.
     delivered: Counter,
 }
 
@@ -22,7 +22,7 @@ impl History {
         self.scalars.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the next values of one scalar.
+    /// Appends the next values of one scalar.
     pub(crate) fn extend(&mut self, scalar: usize, values: &[f32]) {
         self.scalars[scalar].extend_from_slice(values);
         self.delivered.add(values.len() as u64);

@@ -1,13 +1,13 @@
-//! Reading one tensor and waiting for it.
+//! Reads one tensor and waits for it.
 
 use perfharness_gpu::{Gpu, GpuError, Readback};
 
 use crate::training::Training;
 
-/// Stands for the source's `.cpu().item()`: a copy in a submit of its own, and a wait.
+/// Equivalent of the source's `.cpu().item()`: a copy in its own submit, and a wait.
 ///
-/// The readback buffer is kept and used again, as a runtime that caches its host memory would. So what a slow variant
-/// pays for is its waits and its copies, not the making of buffers.
+/// The readback buffer is kept and reused, as by a runtime that caches its host memory. A slow variant therefore pays
+/// for its waits and copies, and not for the creation of buffers.
 #[derive(Debug)]
 pub(crate) struct Item {
     readback: Readback<f32>,
@@ -15,12 +15,12 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Reads up to `most` values at a time.
+    /// Creates a reader of up to `most` values at a time.
     pub(crate) fn new(gpu: &Gpu, most: u64) -> Result<Self, GpuError> {
         Ok(Self { readback: gpu.readback("item", most)?, values: vec![0.0; most as usize] })
     }
 
-    /// The first `count` values of a scalar that the device keeps.
+    /// Reads the first `count` values of a scalar that the device keeps.
     pub(crate) fn read(
         &mut self,
         training: &Training,

@@ -1,11 +1,11 @@
-// One training step: the scalars of a variational autoencoder over a batch. The networks are left out; one mean and
-// one log-variance stand for what both the encoder and the decoder would put out.
+// One training step: the scalars of a variational autoencoder over a batch. The networks are omitted; one mean and one
+// log-variance stand for the outputs of both the encoder and the decoder.
 
 struct Element { mu: f32, logvar: f32, x: f32 }
 
 @group(0) @binding(0) var<storage, read> batch: array<Element>;
 @group(0) @binding(1) var<storage, read_write> step: u32;
-// The losses of the last steps, then their negative log-likelihoods, then their KL divergences.
+// Losses of the last steps, then their negative log-likelihoods, then their KL divergences.
 @group(0) @binding(2) var<storage, read_write> scalars: array<f32>;
 
 // As in batch.rs.
@@ -34,7 +34,7 @@ fn main(@builtin(local_invocation_index) row: u32) {
         workgroupBarrier();
         if row < half { sums[row] += sums[row + half]; }
     }
-    // Everyone has read the step before it changes.
+    // All invocations have read the step before it changes.
     storageBarrier();
     if row == 0u {
         let mean = sums[0] / f32(ROWS);

@@ -1,8 +1,8 @@
-//! The three scalars of a training loop, on their way from the device to the host: document 000, sections 2 and 3.
+//! The three scalars of a training loop on their way from the device to the host: document 000, sections 2 and 3.
 //!
-//! The document keeps loss, nll and kl on the device and reads them when they are displayed. What that saves is
-//! waits: a step that reads three scalars one by one waits for the device three times. So syncs are what decides,
-//! and how much time one of them costs is up to the device.
+//! The document keeps loss, nll and kl on the device and reads them when they are displayed, which saves waits: a step
+//! that reads three scalars one by one waits for the device three times. The number of syncs is therefore the decisive
+//! metric, and the time of a sync depends on the device.
 
 mod batch;
 mod claims;
@@ -31,13 +31,13 @@ const DOCUMENTED: &str = "documented";
 const SHIPPED: &str = "shipped";
 const OPTIMIZED: &str = "optimized";
 
-/// The case that the claims are judged by: every effort measures it.
+/// The case that the claims are judged by; every effort measures it.
 const S50: &str = "s50";
 
-/// The workload `metrics-sync`.
+/// Returns the workload `metrics-sync`.
 pub fn workload() -> Workload {
     let case = |id, steps| {
-        // Three scalars of each step in one read at every fiftieth, and steps that depend on each other.
+        // One read at every fiftieth step brings the three scalars of each step, and the steps depend on each other.
         let floor = Floor {
             download_bytes: 12.0 * steps as f64,
             syncs: steps as f64 / 50.0,
@@ -62,7 +62,7 @@ fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
         Role::Documented,
         "keeps them on the device; at every 50th step three reads, and a wait for each",
     )
-    .caveat("A loss that is no number is noticed up to 49 steps late.");
+    .caveat("A NaN loss is noticed up to 49 steps late.");
     let shipped = variant(
         SHIPPED,
         Role::Other,
@@ -74,7 +74,7 @@ fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
         Role::Optimized,
         "one copy of all three in every 50th step, taken when the next 50 are submitted",
     )
-    .caveat("A loss that is no number is noticed up to 99 steps late.");
+    .caveat("A NaN loss is noticed up to 99 steps late.");
     let mut builder =
         Workload::builder("metrics-sync", 1, "The three scalars of a training loop on the device")
             .source("000", "2")

@@ -1,5 +1,5 @@
-//! The best we can do: one copy brings the scalars of 50 steps, in the submit of the last of them, and they are taken
-//! when the next 50 steps are on their way.
+//! The best implementation that we know: one copy, in the submit of every 50th step, brings the scalars of 50 steps,
+//! and the host reads them when the next 50 steps are submitted.
 
 use perfharness_gpu::{Gpu, GpuError, Readback};
 
@@ -10,10 +10,10 @@ use crate::training::Training;
 
 const VALUES: usize = SCALARS * DISPLAY as usize;
 
-/// Two readback buffers that take turns, so that the device has work while the host takes what came.
+/// Uses two readback buffers alternately, so that the device has work while the host reads.
 ///
-/// The scalars themselves need no second place: the device carries out commands in order, so it overwrites none
-/// before the copy.
+/// The scalars on the device need only one buffer: the device executes commands in order, so it overwrites them after
+/// the copy.
 #[derive(Debug)]
 pub(crate) struct Optimized {
     next: Readback<f32>,
@@ -37,7 +37,8 @@ impl Delivery for Optimized {
                 commands.submit()?;
                 continue;
             };
-            // The whole block even where the loop ends within it: one copy still, and the rest is left out here.
+            // The whole block is copied even if the loop ends within it; this is still one copy, and the rest is
+            // ignored.
             commands.download(training.scalars(), &mut self.next).submit()?;
             if let Some(count) = on_its_way.replace(count) {
                 self.take(count, history)?;

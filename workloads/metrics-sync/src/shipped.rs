@@ -1,5 +1,5 @@
-//! What the source's own program does after its fix: it reads at every step still, once to add up running totals and
-//! once more for a progress bar that is drawn at every 50th step only.
+//! The source's own program after its fix: it still reads at every step, once for running totals and once for a
+//! progress bar that it redraws only at every 50th step.
 
 use std::hint::black_box;
 
@@ -35,7 +35,7 @@ impl Delivery for Shipped {
                 *shown = self.0.read(training, scalar, 1)?[0];
             }
         }
-        // Nobody looks at them here, but they have to be there.
+        // Nothing uses them here, but they have to be computed.
         black_box((totals, shown));
         Ok(())
     }

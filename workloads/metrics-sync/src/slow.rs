@@ -1,4 +1,4 @@
-//! The document's "before": each step reads its three scalars one by one, and waits for each of them.
+//! The document's "before": each step reads its three scalars one by one and waits for each of them.
 
 use perfharness_gpu::{Gpu, GpuError};
 

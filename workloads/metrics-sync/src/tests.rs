@@ -1,4 +1,4 @@
-//! The variants against each other, against the check, and against the counts that the document is about.
+//! Tests the variants against each other, against the check, and against the counts of the document.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn float32_takes_less_than_half_of_the_tolerance() {
     }
 }
 
-/// What a history is like after a mistake of a variant.
+/// A mistake of a variant, applied to a history.
 type Mistake = fn(&mut History);
 
 #[test]
@@ -132,7 +132,7 @@ fn expected<const N: usize>(figures: [(&str, u64); N]) -> BTreeMap<String, f64> 
     figures.map(|(metric, value)| (metric.to_owned(), value as f64)).into()
 }
 
-/// No uploads, no buffers: what is not named in these counts is 0.
+/// Counts that are not named here, such as uploads and buffers, are 0.
 #[test]
 fn each_variant_takes_exactly_these_syncs_copies_and_submits() {
     let Some(_) = require_adapter() else { return };
@@ -154,7 +154,7 @@ fn each_variant_takes_exactly_these_syncs_copies_and_submits() {
         assert_eq!(counts(steps, SHIPPED), twice, "{steps} steps");
         let at_displays = of_variant(3 * displays, 12 * steps, 3 * displays);
         assert_eq!(counts(steps, DOCUMENTED), at_displays, "{steps} steps");
-        // The last display's whole block is copied, however few of its steps there are.
+        // The whole block of the last display is copied, however few steps it has.
         assert_eq!(counts(steps, OPTIMIZED), of_variant(displays, 600 * displays, 0), "{steps} steps");
     }
 }

@@ -11,14 +11,14 @@ use crate::batch::{Batch, Element, POOL, SCALARS};
 pub(crate) struct Training {
     pub(crate) gpu: Gpu,
     steps: u64,
-    /// Steps whose scalars the device keeps: step `n` overwrites those of step `n - kept`.
+    /// Number of steps whose scalars the device keeps: step `n` overwrites the scalars of step `n - kept`.
     kept: u64,
-    /// The number of the next step. It lives on the device, so that a step needs nothing of the host.
+    /// Number of the next step. It is kept on the device, so that a step needs nothing from the host.
     counter: Buffer,
     scalars: Buffer,
     batches: Vec<Buffer>,
     kernels: Vec<Bound>,
-    /// The batch of this iteration.
+    /// Batch of this iteration.
     current: usize,
 }
 
@@ -37,7 +37,7 @@ impl Training {
         Ok(Self { gpu, steps, kept, counter, scalars, batches, kernels, current: 0 })
     }
 
-    /// Brings the batches of a round to the device, and waits until they are there.
+    /// Uploads the batches of a round, and waits for the copies.
     pub(crate) fn load(&self, pool: &[Batch; POOL]) -> Result<(), GpuError> {
         let mut commands = self.gpu.commands("load");
         for (buffer, batch) in self.batches.iter().zip(pool) {
@@ -56,11 +56,11 @@ impl Training {
         0..self.steps
     }
 
-    /// The commands of one step: in every variant a submit of its own, since a training loop launches its kernels
-    /// step by step.
+    /// Returns the commands of one step. They are a separate submit in every variant, since a training loop launches
+    /// its kernels step by step.
     pub(crate) fn step(&self, step: u64) -> Commands {
         let mut commands = self.gpu.commands("step");
-        // The device counts on from there by itself.
+        // From then on the device increments the counter itself.
         if step == 0 {
             commands.clear(&self.counter);
         }
@@ -68,20 +68,20 @@ impl Training {
         commands
     }
 
-    /// How many values of each scalar are to be read after a step that ends a block of as many steps as are kept,
-    /// or the whole loop; `None` after any other.
+    /// Returns how many values of each scalar to read after a step that ends a full block or the whole loop; `None`
+    /// after any other step.
     pub(crate) fn due(&self, step: u64) -> Option<u64> {
         let count = step % self.kept + 1;
         (count == self.kept || step + 1 == self.steps).then_some(count)
     }
 
-    /// The first values of one scalar that the device keeps.
+    /// Returns the first values of one scalar that the device keeps.
     pub(crate) fn scalar(&self, scalar: usize, count: u64) -> Slice<'_> {
         let first = scalar as u64 * self.kept;
         self.scalars.range::<f32>(first..first + count)
     }
 
-    /// All values of all scalars that the device keeps.
+    /// Returns all values of all scalars that the device keeps.
     pub(crate) fn scalars(&self) -> &Buffer {
         &self.scalars
     }

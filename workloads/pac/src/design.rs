@@ -1,26 +1,25 @@
-//! The filters: windowed ideal band-passes, as `TensorPAC` makes them.
+//! Filters: windowed ideal band-passes, as in `TensorPAC`.
 
 use std::f64::consts::{PI, TAU};
 
 use crate::{Band, Settings};
 
-/// Cycles of a band's lowest frequency that a phase filter spans.
+/// Number of cycles of a band's lowest frequency that a phase filter spans.
 const PHASE_CYCLES: usize = 3;
-/// The same of an amplitude filter.
+/// Number of cycles of a band's lowest frequency that an amplitude filter spans.
 const AMPLITUDE_CYCLES: usize = 6;
 
 /// Taps of the filters of all bands. A filter of order `m` has `m + 1` taps.
 #[derive(Clone, Debug)]
 pub struct Filters {
-    /// One for each phase band.
+    /// Taps of each phase band.
     pub phase: Vec<Vec<f64>>,
-    /// One for each amplitude band.
+    /// Taps of each amplitude band.
     pub amplitude: Vec<Vec<f64>>,
 }
 
 impl Filters {
-    /// Designs the filters for signals of `samples` samples, on whose number their orders depend. The settings
-    /// have been checked.
+    /// Designs the filters for signals of `samples` samples, which limit their orders. The settings must be checked.
     pub fn design(settings: &Settings, samples: usize) -> Self {
         let design = |bands: &[Band], cycles: usize| {
             let filter =
@@ -33,22 +32,22 @@ impl Filters {
         }
     }
 
-    /// The highest order.
+    /// Returns the highest order.
     pub fn highest_order(&self) -> usize {
         self.phase.iter().chain(&self.amplitude).map(|taps| taps.len() - 1).max().unwrap_or(0)
     }
 }
 
-/// Order of the filter of a band: whole cycles of its lowest frequency, and a third of the signal at most.
+/// Returns the order of the filter of a band: whole cycles of its lowest frequency, and at most a third of the signal.
 fn order(samples: usize, sf_hz: f64, band: &Band, cycles: usize) -> usize {
-    // The remainder is exact where the quotient would be rounded: 512 / 12.8 is 40, but 12.8 lies a little above
-    // 12.8 as a float64, and the golden filter spans 39 samples a cycle.
+    // The remainder is exact where the quotient would be rounded: 512 / 12.8 is 40, but 12.8 is a little above 12.8 as
+    // a float64, and the golden filter spans 39 samples per cycle.
     let samples_per_cycle = ((sf_hz - sf_hz % band.lo_hz) / band.lo_hz).round();
     let order = samples_per_cycle * cycles as f64;
     if (samples as f64) < 3.0 * order { (samples - 1) / 3 } else { order as usize }
 }
 
-/// The ideal band-pass under a Hamming window, with a gain of 1 at the band's centre.
+/// Returns the ideal band-pass under a Hamming window, with a gain of 1 at the band's centre.
 fn taps(order: usize, sf_hz: f64, band: &Band) -> Vec<f64> {
     let (lo, hi) = (band.lo_hz / sf_hz, band.hi_hz / sf_hz);
     let centre = f64::midpoint(lo, hi);
@@ -74,8 +73,7 @@ fn taps(order: usize, sf_hz: f64, band: &Band) -> Vec<f64> {
     taps
 }
 
-/// The smallest product of powers of 2, 3 and 5 that is at least `least`: the length that the analytic signal is
-/// padded to.
+/// Returns the smallest product of powers of 2, 3 and 5 that is at least `least`. The analytic signal is padded to it.
 pub(crate) fn smooth_length(least: usize) -> usize {
     let is_smooth = |length: &usize| {
         let mut rest = *length;
@@ -86,7 +84,7 @@ pub(crate) fn smooth_length(least: usize) -> usize {
         }
         rest == 1
     };
-    // There is a power of two in this range.
+    // This range contains a power of two.
     (least.max(1)..=least.next_power_of_two()).find(is_smooth).unwrap_or(least)
 }
 

@@ -1,12 +1,12 @@
-//! What can be wrong with a call.
+//! Errors of a call.
 
-/// Why there is no index.
+/// Error of the computation of an index.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PacError {
-    /// The sampling rate is no positive number.
+    /// The sampling rate is not a positive number.
     #[error("the sampling rate is {sf_hz} Hz; it must be a positive number")]
     Rate {
-        /// What was given, in Hz.
+        /// Given sampling rate in Hz.
         sf_hz: f64,
     },
     /// There are no phase bands, or no amplitude bands.
@@ -21,44 +21,44 @@ pub enum PacError {
          (half the sampling rate) at most"
     )]
     Band {
-        /// Its lower end, in Hz.
+        /// Lower end in Hz.
         lo_hz: f64,
-        /// Its upper end, in Hz.
+        /// Upper end in Hz.
         hi_hz: f64,
-        /// Half the sampling rate, in Hz.
+        /// Half the sampling rate in Hz.
         nyquist_hz: f64,
     },
-    /// The phase is cut into too few or too many bins.
+    /// The number of phase bins is too small or too large.
     #[error("{bins} phase bins; there must be from 2 to {}", crate::MAX_BINS)]
     Bins {
-        /// What was given.
+        /// Given number of bins.
         bins: usize,
     },
     /// The signal is too short for the shortest filter.
-    #[error("{samples} samples are too few for a filter; it takes {} at least", crate::MIN_SAMPLES)]
+    #[error("{samples} samples are too few for a filter; it needs at least {}", crate::MIN_SAMPLES)]
     TooFewSamples {
-        /// Samples of a channel.
+        /// Number of samples of a channel.
         samples: usize,
     },
-    /// There is no signal at all.
+    /// There is no signal.
     #[error("there are no channels")]
     NoChannels,
-    /// A slice has another length than the shape says.
-    #[error("{given} {what} where {due} are due")]
+    /// The length of a slice does not match the shape.
+    #[error("{given} {what} are given instead of {due}")]
     Length {
-        /// What the slice holds.
+        /// Contents of the slice.
         what: &'static str,
-        /// Its length.
+        /// Length of the slice.
         given: usize,
-        /// The length that it must have.
+        /// Required length.
         due: usize,
     },
     /// A sample is NaN or infinite. One such sample would make every index of its channel NaN.
     #[error("sample {sample} of channel {channel} is {value}; remove or interpolate it first")]
     NotFinite {
-        /// Channel, from 0.
+        /// Channel, counted from 0.
         channel: usize,
-        /// Sample, from 0.
+        /// Sample, counted from 0.
         sample: usize,
         /// `NaN`, `inf` or `-inf`.
         value: String,

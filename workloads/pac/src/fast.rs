@@ -1,10 +1,10 @@
-//! The fast path on the CPU: one transform of a channel for all bands, and vector instructions for the rest.
+//! Fast computation on the CPU: one transform of a channel for all bands, and vector instructions for the rest.
 //!
-//! Filtering forwards and backwards multiplies the spectrum by the squared gain |H|^2, which is real. What the two
-//! passes do at the ends is seen in the extension alone, which is cut off; and the extension of the highest order
-//! holds those of all others. So one circle of samples serves all bands: the signal, its extension behind it, and the
-//! one before it at the end. A signal of two bands at a time is carried through the transforms, as the real and the
-//! imaginary part of one.
+//! Filtering forwards and backwards multiplies the spectrum by the squared gain |H|^2, which is real. The two passes
+//! affect the ends only within the extension, which is cut off, and the extension of the highest order contains those
+//! of all others. One circle of samples therefore serves all bands: the signal, then its extension, and at the end the
+//! extension before it. The transforms process the signals of two bands at a time, as the real and the imaginary part
+//! of one.
 
 mod channel;
 mod histogram;

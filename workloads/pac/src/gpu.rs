@@ -1,8 +1,8 @@
-//! The index on the GPU, in f32: transforms, bins and sums; only the index itself comes back.
+//! The index on the GPU, in f32: transforms, bins and sums. Only the index itself is downloaded.
 //!
-//! The signals of two bands are the real and the imaginary part of one. As many of them, and as many channels, are at
-//! hand at a time as a budget of bytes allows. What is kept of the channels at hand is their spectra, and a byte for
-//! each sample of a phase. Amplitudes go into the indexes as soon as they are there.
+//! The signals of two bands are the real and the imaginary part of one signal. A budget of bytes limits how many of
+//! them, and how many channels, are processed at a time. The spectra of the current channels are kept, and one byte for
+//! each sample of a phase. Amplitudes are added to the indexes as soon as they are computed.
 
 mod cut;
 mod transform;
@@ -26,7 +26,7 @@ const COMPLEX_BYTES: u64 = size_of::<[f32; 2]>() as u64;
 /// A dispatch.
 #[derive(Clone, Debug)]
 struct Work {
-    /// What is bound, for each place where the signal may lie; one for all where it does not matter.
+    /// Bindings for each input, or one for all if the input does not matter.
     bound: Vec<Rc<Bound>>,
     groups: [u32; 3],
 }
@@ -37,7 +37,7 @@ impl Work {
     }
 }
 
-/// What every kernel is told; see `sizes.wgsl`.
+/// Parameters of every kernel; see `sizes.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Sizes {
@@ -52,16 +52,16 @@ struct Sizes {
     first: u32,
 }
 
-/// Computes indexes of signals of one shape that lie on the device.
+/// Computes indexes of signals of one shape that are on the device.
 #[derive(Debug)]
 pub struct GpuPlan {
     gpu: Gpu,
     shape: Shape,
     inputs: usize,
     work: Vec<Work>,
-    /// Samples in every bin over the call, where they matter.
+    /// Number of samples in every bin over the call, if the normalisation needs them.
     in_call: Option<Buffer>,
-    /// Place and bits of a sample that is no number, for each channel; then the index.
+    /// Position and bits of a non-finite sample for each channel, followed by the index.
     result: Buffer,
     readback: Readback<u32>,
     values: Vec<u32>,
@@ -70,11 +70,11 @@ pub struct GpuPlan {
 }
 
 impl GpuPlan {
-    /// Plans for signals that lie in one of `inputs`, (channel, sample) of f32. Everything else that it has on the
-    /// device, what is read back included, takes `budget` bytes at most.
+    /// Plans for signals that are in one of `inputs`, (channel, sample) of f32. All other data on the device, including
+    /// the result that is read back, takes at most `budget` bytes.
     ///
     /// # Errors
-    /// When the settings or the shape are not what they must be, the budget is too small for one channel and two
+    /// Returns an error if the settings or the shape are invalid, the budget is too small for one channel and two
     /// bands, or the device lacks something.
     pub fn new(
         gpu: &Gpu,
@@ -124,22 +124,21 @@ impl GpuPlan {
         self.copied_bytes
     }
 
-    /// How often a call transforms as many signals as fit the budget and the limits of the device.
+    /// Number of chunks into which the limits of the budget and the device divide the signals of a call.
     pub fn chunks(&self) -> u64 {
         self.chunks
     }
 
-    /// Computes the index of the signal at place `at` of the inputs and waits for it: one submit, one sync. Writes
-    /// (amplitude band, phase band, channel).
+    /// Computes the index of input `at`, (amplitude band, phase band, channel), and waits for it: one submit, one sync.
     ///
     /// # Errors
-    /// When a sample is NaN or infinite, which leaves `index` as it was, when `index` has another length than planned,
-    /// or the device fails.
+    /// Returns an error if a sample is NaN or infinite, which leaves `index` unchanged, if the length of `index`
+    /// differs from the plan, or if the device fails.
     pub fn index(&mut self, at: usize, index: &mut [f64]) -> Result<(), Failure> {
         let faults = 2 * self.shape.channels;
         check_length("indexes", index.len(), self.values.len() - faults)?;
         if at >= self.inputs {
-            return Err(Failure::Failed(format!("there is no input {at}; there are {}", self.inputs)));
+            return Err(Failure::Failed(format!("input {at} does not exist; there are {}", self.inputs)));
         }
         let mut commands = self.gpu.commands("index");
         if let Some(in_call) = &self.in_call {
@@ -160,14 +159,14 @@ impl GpuPlan {
         }
         for (to, bits) in index.iter_mut().zip(values) {
             let value = f64::from(f32::from_bits(*bits));
-            // What `couple.wgsl` says of an index that is NaN.
+            // `couple.wgsl` writes -1 for an index that is NaN.
             *to = if value == -1.0 { f64::NAN } else { value };
         }
         Ok(())
     }
 }
 
-/// The kernels, which all chunks share.
+/// Kernels that all chunks share.
 struct Kernels {
     means: Pipeline,
     extend: Pipeline,
@@ -183,7 +182,7 @@ struct Kernels {
 impl Kernels {
     fn new(gpu: &Gpu, settings: &Settings) -> Result<Self, GpuError> {
         let bins = settings.bins;
-        // Each thread of `couple` has a histogram, and the workgroup the means of the bins.
+        // Each thread of `couple` has a histogram, and the workgroup has the means of the bins.
         let memory = gpu.device().limits().max_compute_workgroup_storage_size as usize;
         let fits = |threads: &usize| (12 * threads + 8) * bins + 48 <= memory;
         let threads = [64, 32, 16, 8, 4].into_iter().find(fits).unwrap_or(2);
@@ -211,15 +210,15 @@ impl Kernels {
     }
 }
 
-/// The bands of a kind.
+/// Bands of a kind.
 struct Bands {
     count: u32,
-    /// Pairs of them.
+    /// Number of pairs of bands.
     pairs: u32,
     gains: Buffer,
 }
 
-/// What is bound to the kernels.
+/// Buffers that are bound to the kernels.
 struct Planner<'a> {
     gpu: &'a Gpu,
     kernels: Kernels,
@@ -228,22 +227,22 @@ struct Planner<'a> {
     phase: Bands,
     amplitude: Bands,
     edges: Buffer,
-    /// Of the channels at hand.
+    /// Means of the current channels.
     means: Buffer,
     spectra: Buffer,
     bins: Buffer,
     in_call: Option<Buffer>,
     result: Buffer,
-    /// Three buffers for the signals of a chunk: two are filtered back and forth, and two turned.
+    /// Three buffers for the signals of a chunk: two for filtering back and forth, and two for the Hilbert transform.
     chunk: [Buffer; 3],
     passes: Passes,
 }
 
-/// The transforms of a chunk, between its buffers.
+/// Transforms of a chunk, between its buffers.
 struct Passes {
-    /// Of channels; it ends in the spectra.
+    /// Transform of channels, which ends in the spectra.
     forward: Pass,
-    /// Number of the buffer that it begins in: the spectra, or the first of the chunk.
+    /// Number of its first buffer: the spectra, or the first one of the chunk.
     begin: usize,
     back: Pass,
     /// The Hilbert transform, forward and back.
@@ -280,9 +279,9 @@ impl<'a> Planner<'a> {
         let half = settings.bins / 2 + 1..settings.bins;
         let turn = |j: usize| std::f64::consts::TAU * j as f64 / settings.bins as f64 - std::f64::consts::PI;
         let edge = |j| [turn(j).cos() as f32, turn(j).sin() as f32];
-        // No buffer is empty, so there is one edge that nobody looks at.
+        // A buffer cannot be empty, so an unused edge is added.
         let edges: Vec<[f32; 2]> = half.map(edge).chain([[0.0; 2]]).collect();
-        // What is uploaded comes first, while the staging buffers for it have room in the budget.
+        // Uploaded buffers come first, while the budget has room for their staging buffers.
         let phase = bands(&spectrum.phase, settings.phase.len())?;
         let amplitude = bands(&spectrum.amplitude, settings.amplitude.len())?;
         let mut steps = Steps::new();
@@ -328,7 +327,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The work of a call, and how many chunks of signals are transformed in it.
+    /// Returns the work of a call, and the number of chunks of signals in it.
     fn work(&self, inputs: &[Buffer]) -> Result<(Vec<Work>, u64), GpuError> {
         let all = self.sizes.all_channels;
         let mut groups = Vec::new();
@@ -339,7 +338,7 @@ impl<'a> Planner<'a> {
         let mut work = Vec::new();
         let mut chunks = 0;
         if let Some(in_call) = &self.in_call {
-            // An index takes all phases of the call, so they are counted before there is any.
+            // An index needs all phases of the call, so these are counted before the first index.
             for group in &groups {
                 self.phases(*group, inputs, &mut work, &mut chunks)?;
                 let sizes = self.gpu.uniform("sizes", group)?;
@@ -352,7 +351,7 @@ impl<'a> Planner<'a> {
             }
         }
         for group in &groups {
-            // Where all channels are at hand, their bins are still there.
+            // If all channels are processed at once, their bins still exist.
             if self.in_call.is_none() || groups.len() > 1 {
                 self.phases(*group, inputs, &mut work, &mut chunks)?;
             }
@@ -361,7 +360,7 @@ impl<'a> Planner<'a> {
         Ok((work, chunks))
     }
 
-    /// The work that makes the spectra of the channels at hand, and the bins of all phase bands.
+    /// Work that computes the spectra of the current channels, and the bins of all phase bands.
     fn phases(
         &self,
         group: Sizes,
@@ -398,7 +397,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The work that makes the amplitudes of the channels at hand, chunk by chunk, and their indexes with all phases.
+    /// Work that computes the amplitudes of the current channels, chunk by chunk, and their indexes with all phases.
     fn amplitudes(&self, group: Sizes, work: &mut Vec<Work>, chunks: &mut u64) -> Result<(), GpuError> {
         self.bands(group, &self.amplitude, work, chunks, |sizes, signals| {
             let (filtered, hilbert, free) = self.analytic();
@@ -419,7 +418,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The buffers in which a chunk's filtered signals and their Hilbert transforms end up, and the one that is free.
+    /// Buffers that finally hold a chunk's filtered signals and their Hilbert transforms, and the free one.
     fn analytic(&self) -> (&Buffer, &Buffer, &Buffer) {
         let filtered = self.passes.back.end;
         let turned = [&self.chunk[1 - filtered], &self.chunk[2]];
@@ -427,7 +426,7 @@ impl<'a> Planner<'a> {
         (&self.chunk[filtered], turned[end], turned[1 - end])
     }
 
-    /// The work that filters and turns all bands of a kind, chunk by chunk; `take` binds what takes a chunk over.
+    /// Work that filters and transforms all bands of a kind, chunk by chunk; `take` binds the kernels that use a chunk.
     fn bands(
         &self,
         group: Sizes,
@@ -468,7 +467,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Workgroups of 64 threads for rows of `length` items.
+/// Returns the workgroups of 64 threads for rows of `length` items.
 fn rows(length: u32, count: u32) -> [u32; 3] {
     [length.div_ceil(64), count, 1]
 }

@@ -1,11 +1,11 @@
 //! Phase-amplitude coupling: Tort's modulation index for all pairs of phase and amplitude bands.
 //!
-//! Slow waves can steer the size of fast ones. To see whether they do, a signal is filtered to a slow and to a fast
-//! band, the phase of the one is cut into bins, and the mean amplitude of the other is taken in each bin. The index
-//! is 0 where these means are equal, and 1 where one bin holds everything.
+//! Slow waves can modulate the amplitude of fast ones. To test this, a signal is filtered to a slow and to a fast band,
+//! the phase of the slow band is divided into bins, and the mean amplitude of the fast band is taken in each bin. The
+//! index is 0 if these means are equal, and 1 if one bin holds everything.
 //!
-//! - [`Settings`] say what is asked for, and [`Shape`] how large the signal is.
-//! - [`Plan`] computes it fast, again and again for signals of one shape, in f32 or f64.
+//! - [`Settings`] define the computation, and [`Shape`] the size of the signal.
+//! - [`Plan`] computes the index fast, repeatedly for signals of one shape, in f32 or f64.
 //! - [`GpuPlan`] computes it on the GPU.
 //! - [`oracle`] computes it by the definition, in float64.
 //! - [`workload`] measures it in several ways, and [`surrogates`] its z-scores.

@@ -1,4 +1,4 @@
-//! Arrays in files: as much of the format `.npy`, version 1.0, of `NumPy`, as numbers of one type need.
+//! Arrays in files: the part of the format `.npy`, version 1.0, of `NumPy` that numbers of one type need.
 
 use std::fs;
 use std::io;
@@ -17,13 +17,13 @@ pub struct Array<T> {
 
 /// A type of number that a file can hold, little-endian.
 pub trait Number: Copy {
-    /// Its name in the header, e.g. `<f4`.
+    /// Name in the header, e.g. `<f4`.
     const DESCR: &'static str;
-    /// Its size in bytes.
+    /// Size in bytes.
     const BYTES: usize;
-    /// Makes one of exactly [`Self::BYTES`] bytes.
+    /// Reads one from exactly [`Self::BYTES`] bytes.
     fn read(bytes: &[u8]) -> Self;
-    /// Appends its bytes.
+    /// Appends the bytes of the number.
     fn write(self, to: &mut Vec<u8>);
 }
 
@@ -52,7 +52,7 @@ number!(i64, "<i8");
 /// Reads an array.
 ///
 /// # Errors
-/// When the file cannot be read, is not of this format, or holds numbers of another type.
+/// Returns an error if the file cannot be read, has another format, or holds numbers of another type.
 pub fn read<T: Number>(path: &Path) -> io::Result<Array<T>> {
     let bytes = fs::read(path)?;
     parse(&bytes)
@@ -62,17 +62,17 @@ pub fn read<T: Number>(path: &Path) -> io::Result<Array<T>> {
 /// Writes an array.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write<T: Number>(path: &Path, array: &Array<T>) -> io::Result<()> {
     fs::write(path, format(array))
 }
 
 fn parse<T: Number>(bytes: &[u8]) -> Result<Array<T>, String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("it is no .npy file of version 1.0")?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a .npy file of version 1.0")?;
     let (length, rest) = rest.split_first_chunk().ok_or("its header is cut short")?;
     let (header, data) =
         rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or("its header is cut short")?;
-    let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
+    let header = std::str::from_utf8(header).map_err(|_| "its header is not valid UTF-8")?;
     let value = |key: &str| {
         let (_, value) = header.split_once(&format!("'{key}':")).ok_or(format!("its header has no {key}"))?;
         Ok::<_, String>(value.trim_start())
@@ -86,12 +86,12 @@ fn parse<T: Number>(bytes: &[u8]) -> Result<Array<T>, String> {
     let axes = value("shape")?.trim_start_matches('(').split(')').next().unwrap_or_default();
     let axes = axes.split(',').map(str::trim).filter(|axis| !axis.is_empty());
     let shape: Vec<usize> = axes
-        .map(|axis| axis.parse().map_err(|_| format!("`{axis}` is no length of an axis")))
+        .map(|axis| axis.parse().map_err(|_| format!("`{axis}` is not the length of an axis")))
         .collect::<Result<_, _>>()?;
     let count = shape.iter().try_fold(1_usize, |count, axis| count.checked_mul(*axis));
     if count.and_then(|count| count.checked_mul(T::BYTES)) != Some(data.len()) {
         return Err(format!(
-            "it holds {} bytes of numbers, which do not fill its shape {shape:?}",
+            "it holds {} bytes of numbers, which do not match its shape {shape:?}",
             data.len()
         ));
     }
@@ -101,7 +101,7 @@ fn parse<T: Number>(bytes: &[u8]) -> Result<Array<T>, String> {
 fn format<T: Number>(array: &Array<T>) -> Vec<u8> {
     let axes: String = array.shape.iter().map(|axis| format!("{axis}, ")).collect();
     let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({axes}), }}", T::DESCR);
-    // The numbers start at a multiple of 64 bytes; the header ends in a new line.
+    // The numbers start at a multiple of 64 bytes; the header ends with a new line.
     let unpadded = MAGIC.len() + 2 + header.len() + 1;
     header.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));
     header.push('\n');
@@ -131,10 +131,10 @@ mod tests {
     fn a_file_of_something_else_is_refused_with_what_is_wrong() {
         let bytes = format(&Array { shape: vec![2], values: vec![1.0_f32, 2.0] });
         for (bytes, what) in [
-            (&b"text"[..], "no .npy"),
+            (&b"text"[..], "not a .npy"),
             (&bytes[..9], "cut short"),
             (&bytes[..40], "cut short"),
-            (&bytes[..bytes.len() - 1], "do not fill"),
+            (&bytes[..bytes.len() - 1], "do not match"),
         ] {
             let error = parse::<f32>(bytes).unwrap_err();
             assert!(error.contains(what), "{error}");

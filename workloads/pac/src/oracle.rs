@@ -1,5 +1,5 @@
-//! The index by its definition: slow, plain, in float64, and sharing no step with the fast path but the
-//! taps and the padded length.
+//! The index by its definition: slow, simple, in float64. It shares only the taps and the padded length with the fast
+//! code.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,14 +10,14 @@ use crate::design::{Filters, smooth_length};
 use crate::settings::check_length;
 use crate::{Normalisation, PacError, Settings, Shape};
 
-/// An index with what it was made of.
+/// An index with its intermediate results.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     /// Modulation index, (amplitude band, phase band, channel).
     pub index: Vec<f64>,
     /// Sum of the amplitudes in every bin, (amplitude band, phase band, channel, bin), in units of the signal.
     pub sums: Vec<f64>,
-    /// Samples in every bin, (phase band, channel, bin).
+    /// Number of samples in every bin, (phase band, channel, bin).
     pub counts: Vec<u64>,
     /// Analytic signal of every phase band and channel.
     pub phases: Vec<Vec<Complex<f64>>>,
@@ -28,7 +28,7 @@ pub struct Oracle {
 /// Computes the index of `x`, (channel, sample).
 ///
 /// # Errors
-/// When the settings, the shape or a sample are not what they must be.
+/// Returns an error if the settings, the shape or a sample are invalid.
 pub fn oracle(settings: &Settings, shape: Shape, x: &[f64]) -> Result<Oracle, PacError> {
     settings.check()?;
     shape.check()?;
@@ -70,8 +70,8 @@ pub fn oracle(settings: &Settings, shape: Shape, x: &[f64]) -> Result<Oracle, Pa
     Ok(Oracle { index, sums, counts, phases, amplitudes })
 }
 
-/// Filters forwards and backwards. The ends are extended by point reflection, by as many samples as the order is,
-/// and both passes start settled on the first value that they see.
+/// Filters forwards and backwards. The ends are extended by point reflection, by as many samples as the order, and both
+/// passes start settled on the first value that they see.
 pub(crate) fn filter(taps: &[f64], x: &[f64]) -> Vec<f64> {
     let (m, n) = (taps.len() - 1, x.len());
     let before = (1..=m).rev().map(|j| 2.0 * x[0] - x[j]);
@@ -98,7 +98,7 @@ fn settled_pass(taps: &[f64], x: &[f64]) -> Vec<f64> {
     y
 }
 
-/// The analytic signal, by a transform of a padded length.
+/// Returns the analytic signal, by a transform of a padded length.
 pub(crate) fn analytic(x: &[f64]) -> Vec<Complex<f64>> {
     let length = smooth_length(x.len());
     let mut planner = FftPlanner::new();
@@ -120,7 +120,7 @@ pub(crate) fn analytic(x: &[f64]) -> Vec<Complex<f64>> {
     z
 }
 
-/// The bin of a phase, in rad.
+/// Returns the bin of a phase in rad.
 pub(crate) fn bin(phase: f64, bins: usize) -> usize {
     let wrapped = (phase + PI).rem_euclid(TAU) - PI;
     let edge = |j: usize| -PI + TAU * j as f64 / bins as f64;
@@ -143,8 +143,8 @@ fn sum(amplitudes: &[f64], numbers: &[usize], bins: usize) -> Vec<f64> {
     sums
 }
 
-/// One index: how far the distribution of the mean amplitudes is from a flat one. Bins whose divisor is 0 are left
-/// out; a bin with a divisor and no amplitude makes it NaN.
+/// Returns one index: the distance of the distribution of the mean amplitudes from a flat one. Bins whose divisor is 0
+/// are left out; a bin with a divisor and no amplitude makes it NaN.
 pub(crate) fn modulation_index(sums: &[f64], divisors: &[u64]) -> f64 {
     let means: Vec<f64> = sums
         .iter()

@@ -1,68 +1,67 @@
-//! What is asked for.
+//! Settings of the computation.
 
 use crate::{PacError, Scalar};
 
-/// Most phase bins: a bin's number is kept in a byte.
+/// Largest number of phase bins: the number of a bin is stored in a byte.
 pub const MAX_BINS: usize = 128;
-/// Fewest samples of a channel: with them the shortest filter has order 1.
+/// Smallest number of samples of a channel: with it the shortest filter has order 1.
 pub const MIN_SAMPLES: usize = 4;
 
 /// A band of frequencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
-    /// Lower end, in Hz.
+    /// Lower end in Hz.
     pub lo_hz: f64,
-    /// Upper end, in Hz.
+    /// Upper end in Hz.
     pub hi_hz: f64,
 }
 
 impl Band {
-    /// A band from `lo_hz` to `hi_hz`.
+    /// Creates a band from `lo_hz` to `hi_hz`.
     pub fn new(lo_hz: f64, hi_hz: f64) -> Self {
         Self { lo_hz, hi_hz }
     }
 
-    /// `count` bands of equal width side by side, from `lo_hz` to `hi_hz`.
+    /// Creates `count` adjacent bands of equal width from `lo_hz` to `hi_hz`.
     pub fn adjoining(lo_hz: f64, hi_hz: f64, count: usize) -> Vec<Self> {
         let edge = |i: usize| lo_hz + (hi_hz - lo_hz) * i as f64 / count as f64;
         (0..count).map(|i| Self::new(edge(i), edge(i + 1))).collect()
     }
 }
 
-/// What the sum of the amplitudes in a bin is divided by.
+/// Divisor of the sum of the amplitudes in a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normalisation {
-    /// The number of samples of this phase band and channel in the bin: the mean amplitude of Tort et al. (2010).
-    /// Every channel has an index of its own, whatever it is computed together with. A bin without samples is
-    /// left out.
+    /// The number of samples of this phase band and channel in the bin, which gives the mean amplitude of Tort et al.
+    /// (2010). The index of a channel does not depend on the other channels. A bin without samples is left out.
     #[default]
     Textbook,
-    /// The number of samples in the bin over all phase bands and channels of the call, as `TensorPAC` 0.6.5 does
-    /// for `idpac=(2, 0, 0)`. The index of a channel then depends on the other channels and phase bands. A bin
-    /// that only others visit makes an index NaN, and a bin that nobody visits is left out.
+    /// The number of samples in the bin over all phase bands and channels of the call, as `TensorPAC` 0.6.5 does for
+    /// `idpac=(2, 0, 0)`. The index of a channel then depends on the other channels and phase bands. A bin that only
+    /// others visit makes an index NaN, and a bin that none visits is left out.
     Tensorpac,
 }
 
-/// What an index is computed for.
+/// Settings of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Sampling rate, in Hz.
+    /// Sampling rate in Hz.
     pub sf_hz: f64,
     /// Bands whose phase is taken.
     pub phase: Vec<Band>,
     /// Bands whose amplitude is taken.
     pub amplitude: Vec<Band>,
-    /// Bins that the phase is cut into; 18 is usual.
+    /// Number of bins of the phase; 18 is usual.
     pub bins: usize,
-    /// What the amplitudes of a bin are divided by.
+    /// Divisor of the amplitudes of a bin.
     pub normalisation: Normalisation,
 }
 
 impl Settings {
-    /// Checks everything that can be told without a signal.
+    /// Checks everything that does not depend on a signal.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first error found.
     pub fn check(&self) -> Result<(), PacError> {
         let &Self { sf_hz, bins, .. } = self;
         if !(sf_hz.is_finite() && sf_hz > 0.0) {
@@ -76,7 +75,7 @@ impl Settings {
                 return Err(PacError::NoBands { which });
             }
             let nyquist_hz = sf_hz / 2.0;
-            // Written so that NaN is refused, too.
+            // Written so that NaN is rejected, too.
             let valid = |b: &&Band| b.lo_hz > 0.0 && b.lo_hz < b.hi_hz && b.hi_hz <= nyquist_hz;
             if let Some(&Band { lo_hz, hi_hz }) = bands.iter().find(|band| !valid(band)) {
                 return Err(PacError::Band { lo_hz, hi_hz, nyquist_hz });
@@ -85,28 +84,28 @@ impl Settings {
         Ok(())
     }
 
-    /// Indexes that a call computes for `channels` channels: one for each amplitude band, phase band and channel.
+    /// Number of indexes for `channels` channels: one for each amplitude band, phase band and channel.
     pub fn indexes(&self, channels: usize) -> usize {
         self.amplitude.len() * self.phase.len() * channels
     }
 }
 
-/// The size of an input: rows of samples, one for each channel.
+/// Size of an input: one row of samples per channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Channels.
+    /// Number of channels.
     pub channels: usize,
-    /// Samples of each.
+    /// Number of samples in each channel.
     pub samples: usize,
 }
 
 impl Shape {
-    /// A shape.
+    /// Creates a shape.
     pub fn new(channels: usize, samples: usize) -> Self {
         Self { channels, samples }
     }
 
-    /// Samples of all channels together.
+    /// Returns the number of samples of all channels together.
     pub fn len(&self) -> usize {
         self.channels * self.samples
     }
@@ -116,10 +115,10 @@ impl Shape {
         self.len() == 0
     }
 
-    /// Checks that an index can be computed of a signal of this shape.
+    /// Checks that an index can be computed for a signal of this shape.
     ///
     /// # Errors
-    /// When there are no channels or too few samples.
+    /// Returns an error if there are no channels or too few samples.
     pub fn check(&self) -> Result<(), PacError> {
         if self.channels == 0 {
             return Err(PacError::NoChannels);
@@ -130,10 +129,10 @@ impl Shape {
         Ok(())
     }
 
-    /// Makes sure that every sample of `x`, (channel, sample), is a number.
+    /// Checks that every sample of `x`, (channel, sample), is finite.
     ///
     /// # Errors
-    /// [`PacError::NotFinite`] with the place of the first that is not.
+    /// Returns [`PacError::NotFinite`] with the position of the first sample that is not.
     pub fn check_samples<T: Scalar>(&self, x: &[T]) -> Result<(), PacError> {
         let Some(at) = x.iter().position(|value| !value.is_finite()) else { return Ok(()) };
         let value = x[at].widen().to_string();

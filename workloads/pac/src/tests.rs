@@ -1,4 +1,4 @@
-//! The golden data, the ends of what is allowed, and what lies beyond.
+//! Tests of the golden data, of the limits, and of the errors beyond them.
 
 mod edges;
 mod fast;

@@ -33,7 +33,7 @@ const OPTIMIZED: &str = "optimized";
 const OPTIMIZED_CPU: &str = "optimized-cpu";
 const OPTIMIZED_CPU_F64: &str = "optimized-f64";
 
-/// The workload `pac`.
+/// Returns the workload `pac`.
 pub fn workload() -> Workload {
     let slow = VariantDef::new(
         SLOW,
@@ -41,8 +41,8 @@ pub fn workload() -> Workload {
         "on one CPU thread: filters by copied stages, then spreads every amplitude of all pairs over a one-hot tensor",
     )
     .caveat(
-        "Ends as out-of-memory where the tensor would take more than pac-budget, 4 GiB if not set, or than the machine \
-         has; before it takes any.",
+        "Ends as out-of-memory, before it allocates, if the tensor would exceed pac-budget (4 GiB if not set) or the \
+         memory of the machine.",
     );
     let documented = VariantDef::new(
         DOCUMENTED,
@@ -55,7 +55,7 @@ pub fn workload() -> Workload {
         "f32 on the GPU: chunks from one budget of bytes, histograms in workgroup memory, only the index is read",
     )
     .needs("gpu")
-    .caveat("The signals lie on the device already.");
+    .caveat("The signals are already on the device.");
     let cpu = VariantDef::new(
         OPTIMIZED_CPU,
         Role::Optimized,
@@ -106,20 +106,19 @@ pub fn workload() -> Workload {
     let with_budget = cases().into_iter().filter(|(_, params, _)| params.budget_mib.is_some());
     let builder = with_budget.fold(builder, |builder, (id, ..)| {
         let skip = |builder: WorkloadBuilder<_>, variant| {
-            builder.skip(&id, variant, "it has no chunks; see the case without a budget")
+            builder.skip(&id, variant, "the variant has no chunks; see the case without a budget")
         };
         skip(skip(builder, OPTIMIZED_CPU), OPTIMIZED_CPU_F64)
     });
     too_large.fold(builder, |builder, (id, ..)| builder.expect(&id, SLOW, OutcomeKind::OutOfMemory)).build()
 }
 
-/// What a check takes at most: of every phase band the points and their bins, of every amplitude band the analytic
-/// signal and its size.
+/// Peak memory of a check: points and bins of every phase band, analytic signal and amplitudes of every amplitude band.
 fn reference_bytes(params: &Params) -> u64 {
     (params.shape().len() * params.bands * (16 + 8 + 16 + 8)) as u64
 }
 
-/// Ids, parameters and efforts.
+/// Returns ids, parameters and efforts.
 fn cases() -> Vec<(String, Params, &'static [Effort])> {
     use Effort::{Standard, Thorough};
     let sizes = [("small", 1, 1), ("medium", 8, 4), ("large", 16, 60)];

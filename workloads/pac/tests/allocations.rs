@@ -1,4 +1,4 @@
-//! What each variant asks of the heap, which takes a program of its own with the counting allocator.
+//! Heap allocations of each variant, in a separate program with the counting allocator.
 
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::testing::{place, sample};
@@ -45,7 +45,7 @@ impl Measured for OnTwoThreads {
     }
 }
 
-// One test, as there is one allocator and a count would see other tests' threads.
+// A single test, because there is one allocator and a count would include the threads of other tests.
 #[test]
 fn the_fast_path_allocates_nothing_in_its_steady_state() {
     let workload = perfharness_pac::workload();
@@ -57,7 +57,7 @@ fn the_fast_path_allocates_nothing_in_its_steady_state() {
     assert_eq!(heap_allocations(&workload, "small-10x10", "optimized-f64", 100), 0.0);
     assert!(heap_allocations(&workload, "small-10x10", "slow", 100) > 100.0);
 
-    // The queue that calls come through to a pool takes a new block for every 63 of them. That is all.
+    // The queue through which a pool receives calls allocates a block for every 63 of them; nothing else allocates.
     let two = Workload::builder("two", 1, "two threads")
         .case(Case::new("small", ()))
         .variant("fast", Role::Other, "a plan", |(), _| OnTwoThreads::new())

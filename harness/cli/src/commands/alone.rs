@@ -1,49 +1,32 @@
-//! What `profile`, `trace` and `memory` have in common: benchmarks that are launched alone, one after the other.
+//! The shared part of `profile`, `trace` and `memory`: benchmarks that are launched alone, one after the other.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use anyhow::Context as _;
 use perfharness_contract::{Effort, OutcomeKind};
-use perfharness_engine::measure::ProcessExecutor;
-use perfharness_engine::plan::{Catalog, Plan};
+use perfharness_engine::plan::Catalog;
+use perfharness_engine::run::{Prepared, Request};
 
 use super::Terminal;
-use super::asked::{Asked, untimed};
+use super::request::untimed;
 use crate::args::ConditionOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, Exit};
+use crate::listener::Shown;
 
-/// What was asked for.
-pub(super) struct Alone {
-    pub(super) plan: Plan,
-    pub(super) catalog: Catalog,
-    pub(super) executor: ProcessExecutor,
+/// Plans launches of the benchmarks that patterns select.
+pub(super) fn prepare(
+    patterns: &[String],
+    opts: &ConditionOpts,
+    config: &Config,
+    terminal: &Terminal,
+) -> Result<Prepared, CommandError> {
+    prepare_for(untimed(patterns, opts, config, config.run.effort.unwrap_or(Effort::Quick))?, terminal)
 }
 
-impl Alone {
-    /// Finds the benchmarks that patterns select. From here on Ctrl-C ends in good order what follows.
-    pub(super) fn asked(
-        patterns: &[String],
-        opts: &ConditionOpts,
-        config: &Config,
-        terminal: &Terminal,
-    ) -> Result<Self, CommandError> {
-        let request = untimed(patterns, opts, config, config.run.effort.unwrap_or(Effort::Quick))?;
-        let asked = Asked::of(request, opts, config, terminal)?;
-        let plan = asked.plan(asked.selection()?);
-        stop_on_interrupt(&asked.interrupted)?;
-        let executor = asked.executor(&[]);
-        Ok(Self { plan, catalog: asked.catalog, executor })
-    }
-}
-
-/// Lets Ctrl-C end in good order what is under way.
-pub(super) fn stop_on_interrupt(interrupted: &Arc<AtomicBool>) -> Result<(), CommandError> {
-    let asked_to_stop = Arc::clone(interrupted);
-    ctrlc::set_handler(move || asked_to_stop.store(true, Ordering::Relaxed))
-        .context("cannot listen to Ctrl-C")?;
-    Ok(())
+/// Plans the launches of a request. From here on Ctrl-C ends them in good order.
+pub(super) fn prepare_for(request: Request, terminal: &Terminal) -> Result<Prepared, CommandError> {
+    let mut listener = Shown::new(&request, terminal);
+    let prepared = Prepared::new(request, &mut listener)?;
+    listener.hear_interrupts().map_err(anyhow::Error::msg)?;
+    Ok(prepared)
 }
 
 /// Whether a worker gave no workloads.

@@ -13,7 +13,8 @@ use perfharness_record::{Pattern, RunRecord, file as record_file};
 use perfharness_report::render::{render_baseline, render_changes};
 
 use super::Terminal;
-use super::gate::{baselines_at, place};
+use super::gate::baselines_at;
+use super::places::place_of;
 use crate::args::{
     AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, ConditionOpts, MeasureOpts,
 };
@@ -77,7 +78,7 @@ fn measure(
     let effort = Config::load(config_path)?.gate.effort.unwrap_or(Effort::Standard);
     let program = std::env::current_exe()
         .map_err(|error| anyhow::Error::new(error).context("cannot find the path of this program"))?;
-    let place = place(&source_state(), "baseline");
+    let place = place_of(&source_state(), "baseline");
     let code = fingerprint();
     let mut paths = Vec::new();
     for number in 1..=runs {

@@ -3,34 +3,31 @@
 mod against_base;
 mod shown;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use perfharness_contract::{BenchmarkId, Effort};
+use perfharness_contract::Effort;
+use perfharness_engine::plan::confirmation;
+use perfharness_engine::run::{Place, Prepared, Request};
 use perfharness_engine::source_state;
-
-pub(super) use against_base::{baselines_at, selected, warn_of_unknown};
-pub(super) use shown::{check_places, finish};
-
-use perfharness_engine::measure::Ended;
-use perfharness_engine::plan::{CaseDesign, CasePlan, Plan};
 use perfharness_record::baseline::Baseline;
 use perfharness_record::baseline::accept::{conditions_of, difference};
 use perfharness_record::baseline::file::read_all;
 use perfharness_record::baseline::nearest::of_machine;
 use perfharness_record::compare::{GatePolicy, Terms, flagged, judge};
-use perfharness_record::{
-    LookPlan, Machine, Origin, RunRecord, Side, SourceState, Stage, file as record_file,
-};
+use perfharness_record::{Machine, RunEnd, RunRecord, SourceState, file as record_file};
 
 use super::Terminal;
-use super::asked::{Asked, request};
 use super::pages::Pages;
-use super::session::{Place, Session, Subject, default_path, machine};
+use super::places::place_of;
+use super::request::timed;
 use crate::args::GateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
+use crate::listener::Shown;
 use crate::versions::{Repository, Versions};
+
+pub(super) use against_base::{baselines_at, warn_of_unknown};
+pub(super) use shown::{check_places, finish};
 
 /// Judges the code here, or a record.
 pub(super) fn gate(
@@ -42,118 +39,88 @@ pub(super) fn gate(
     if let Some(path) = named_record(opts)? {
         return judge_record(&path, opts, config, config_path, terminal);
     }
-    if opts.base.is_some() || opts.base_worker.is_some() {
-        return against_base::gate(opts, config, config_path, terminal);
-    }
-    let source = source_state();
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
+    let path = opts.output.clone().unwrap_or_else(|| place_of(&source_state(), "gate"));
     check_places(&opts.show, Some(&path), &[])?;
     let place = Place::at(&path, opts.resume)?;
-    let effort = config.gate.effort.unwrap_or(Effort::Standard);
-    let request = request(&patterns(&opts.what), &opts.measure, config, effort)?;
-    place.insist_on(&request)?;
-    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
-    let plan = asked.plan(asked.selection()?);
-    let machine = machine(&asked.request.device, config, terminal);
-    let baseline = Some(stored(&opts.folder.baselines, &machine)?);
-    let subject = Subject {
-        asked,
-        plan,
-        source,
-        machine,
-        base: None,
-        base_workers: Vec::new(),
-        telemetry: !opts.measure.no_telemetry,
+    let Asked { request, rules, versions } = if opts.base.is_some() || opts.base_worker.is_some() {
+        against_base::asked(opts, config, config_path, terminal)?
+    } else {
+        alone(opts, config)?
     };
-    let session = Session::begin(place, subject, terminal)?;
-    let judged = Judged {
-        baseline,
-        policy: config.gate.clone(),
-        remarks: Vec::new(),
-        command: "perfharness gate".into(),
-    };
-    measure_and_judge(session, &judged, None, &path, opts, terminal)
-}
-
-/// What a gate judges by.
-struct Judged {
-    baseline: Option<Baseline>,
-    policy: GatePolicy,
-    remarks: Vec<String>,
-    command: String,
-}
-
-impl Judged {
-    fn terms(&self) -> Terms<'_> {
-        Terms {
-            baseline: self.baseline.as_ref(),
-            policy: &self.policy,
-            command: &self.command,
-            one_run: false,
-        }
-    }
-}
-
-/// Measures, measures again what was flagged, and shows what follows.
-fn measure_and_judge(
-    mut session: Session<'_>,
-    judged: &Judged,
-    versions: Option<&Versions>,
-    path: &Path,
-    opts: &GateOpts,
-    terminal: &Terminal,
-) -> CommandResult {
-    let mut ended = session.measure();
-    if ended == Ended::Complete {
-        let record = session.record(ended);
-        comparable(&record, judged.baseline.as_ref())?;
-        let flags = flagged(&judge(&record, &judged.terms()));
-        let again = confirmation(session.plan(), &flags);
-        if !again.is_empty() {
-            let time = session.plan().budget;
-            session.add(again, time);
-            ended = session.measure();
-        }
-    }
-    let record = session.finish(ended)?;
+    let mut listener = Shown::new(&request, terminal);
+    let prepared = Prepared::new(request, &mut listener)?;
+    let baseline = rules.baseline(prepared.machine(&mut listener))?;
+    let terms = rules.terms(baseline.as_ref());
+    let run = prepared.begin(place, &mut listener)?;
+    let record = run.measure_all_and(&mut listener, |plan, record| {
+        comparable(record, baseline.as_ref())?;
+        Ok::<_, CommandError>(confirmation(plan, &flagged(&judge(record, &terms))))
+    })?;
     terminal.hint(&format!("record: {}", path.display()));
     // What was measured ran code of the change, which could have reached the programs of the base.
-    versions.map_or(Ok(()), Versions::check)?;
-    if ended == Ended::Interrupted {
+    versions.as_ref().map_or(Ok(()), Versions::check)?;
+    if record.run.ended == RunEnd::Interrupted {
         terminal.hint("interrupted; the same command and --resume go on with it");
         return Ok(Exit::INTERRUPTED);
     }
-    let mut report = judge(&record, &judged.terms());
-    report.remarks.splice(0..0, judged.remarks.iter().cloned());
-    let code = finish(&report, &opts.show, Some(path), terminal)?;
-    // Who named a place for the record wants it there, and nothing else.
+    let mut report = judge(&record, &terms);
+    report.remarks.splice(0..0, rules.remarks.iter().cloned());
+    let code = finish(&report, &opts.show, Some(&path), terminal)?;
+    // A user who named a place for the record wants nothing else there.
     if opts.output.is_none() {
-        Pages::new(&opts.folder.baselines, &judged.policy).leave(path, terminal);
+        Pages::new(&opts.folder.baselines, &rules.policy).leave(&path, terminal);
     }
     Ok(code)
 }
 
-/// The cases that are to be measured again: each flagged benchmark with its reference.
-fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
-    let mut cases = Vec::new();
-    for case in &plan.cases {
-        for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
-            let Some(launches) = flags.get(&side.benchmark) else { continue };
-            let reference = side.reference.map(|at| Side { reference: None, ..case.sides[at].clone() });
-            let ours = Side { reference: reference.is_some().then_some(0), ..side.clone() };
-            let design = CaseDesign {
-                looks: Some(LookPlan::Fixed { launches: *launches }),
-                stage: Stage::Confirmation,
-                ..CaseDesign::default()
-            };
-            cases.push(CasePlan {
-                sides: reference.into_iter().chain([ours]).collect(),
-                design,
-                ..case.clone()
-            });
+/// A gate that was asked for.
+struct Asked {
+    request: Request,
+    rules: Rules,
+    /// Both builds, which last until they were measured.
+    versions: Option<Versions>,
+}
+
+/// What a gate judges by.
+struct Rules {
+    policy: GatePolicy,
+    /// Accepted figures of every machine class, and the folder to name where those of this one are needed and absent.
+    figures: Vec<Baseline>,
+    needed_in: Option<PathBuf>,
+    remarks: Vec<String>,
+    /// The command that measures again.
+    command: String,
+}
+
+impl Rules {
+    /// The accepted figures of a machine, or the nearest ones.
+    fn baseline(&self, machine: &Machine) -> Result<Option<Baseline>, CommandError> {
+        match (of_machine(&self.figures, machine), &self.needed_in) {
+            (None, Some(folder)) => Err(no_figures(folder)),
+            (found, _) => Ok(found.cloned()),
         }
     }
-    cases
+
+    fn terms<'t>(&'t self, baseline: Option<&'t Baseline>) -> Terms<'t> {
+        Terms { baseline, policy: &self.policy, command: &self.command, one_run: false }
+    }
+}
+
+/// The code here, against accepted figures.
+fn alone(opts: &GateOpts, config: &Config) -> Result<Asked, CommandError> {
+    let effort = config.gate.effort.unwrap_or(Effort::Standard);
+    let folder = &opts.folder.baselines;
+    Ok(Asked {
+        request: timed(&patterns(&opts.what), &opts.measure, config, effort)?,
+        rules: Rules {
+            policy: config.gate.clone(),
+            figures: read_all(folder)?,
+            needed_in: Some(folder.clone()),
+            remarks: Vec::new(),
+            command: "perfharness gate".into(),
+        },
+        versions: None,
+    })
 }
 
 /// `gate RUN.json`: a name that ends so is no pattern.
@@ -187,40 +154,33 @@ fn judge_record(
     // Judged again, it is judged as it was: by what its base says, where that is in this repository.
     let repository = Repository::find().ok().filter(|_| !opts.trust_head);
     let known = repository.as_ref().zip(commit).filter(|(repo, commit)| repo.tree_of(commit).is_ok());
+    let folder = &opts.folder.baselines;
     let (policy, figures) = match known {
         Some((repository, commit)) => {
             let before = against_base::config_at(repository, commit, config_path)?;
-            let figures = baselines_at(repository, commit, &opts.folder.baselines)?;
-            (against_base::policy_of(before.as_ref(), config), Some(figures))
+            let figures = baselines_at(repository, commit, folder)?;
+            (against_base::policy_of(before.as_ref(), config), figures)
         }
-        None => (config.gate.clone(), None),
+        None => (config.gate.clone(), read_all(folder)?),
     };
-    // What was measured against a base needs no accepted figures.
-    let baseline = match base {
-        Some(_) => {
-            let figures = figures.map_or_else(|| read_all(&opts.folder.baselines), Ok)?;
-            of_machine(&figures, &record.machine).cloned()
-        }
-        None => Some(stored(&opts.folder.baselines, &record.machine)?),
-    };
-    comparable(&record, baseline.as_ref())?;
     let command = match base.map(|base| &base.source) {
         Some(SourceState::Git { commit, .. }) => format!("perfharness gate --base {commit}"),
         Some(SourceState::Absent { .. }) => "perfharness gate --base-worker COMMAND".into(),
         None => "perfharness gate".into(),
     };
-    let terms = Terms { baseline: baseline.as_ref(), policy: &policy, command: &command, one_run: false };
-    finish(&judge(&record, &terms), &opts.show, None, terminal)
+    // A record that was measured against a base needs no accepted figures.
+    let needed_in = base.is_none().then(|| folder.clone());
+    let rules = Rules { policy, figures, needed_in, remarks: Vec::new(), command };
+    let baseline = rules.baseline(&record.machine)?;
+    comparable(&record, baseline.as_ref())?;
+    finish(&judge(&record, &rules.terms(baseline.as_ref())), &opts.show, None, terminal)
 }
 
-/// The accepted figures of a machine class, or the nearest ones.
-fn stored(folder: &Path, machine: &Machine) -> Result<Baseline, CommandError> {
-    of_machine(&read_all(folder)?, machine).cloned().ok_or_else(|| {
-        CommandError::Usage(format!(
-            "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
-            folder.display()
-        ))
-    })
+fn no_figures(folder: &Path) -> CommandError {
+    CommandError::Usage(format!(
+        "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
+        folder.display()
+    ))
 }
 
 /// Refuses figures that mean different things.
@@ -235,9 +195,4 @@ fn comparable(record: &RunRecord, baseline: Option<&Baseline>) -> Result<(), Com
 
 fn patterns(what: &[String]) -> Vec<String> {
     if what.is_empty() { vec!["all".into()] } else { what.to_vec() }
-}
-
-/// Where the record of such a run goes by default: apart from that of `run`, which it must not replace.
-pub(super) fn place(source: &SourceState, kind: &str) -> PathBuf {
-    default_path(source).with_file_name(kind).join("run.json")
 }

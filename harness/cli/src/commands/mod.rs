@@ -1,7 +1,6 @@
 //! The subcommands, one file each.
 
 mod alone;
-mod asked;
 mod baseline;
 mod calibrate;
 mod compare;
@@ -11,10 +10,11 @@ mod init;
 mod list;
 mod memory;
 mod pages;
+mod places;
 mod profile;
 mod report;
+mod request;
 mod run;
-mod session;
 mod show;
 mod trace;
 mod workers;

@@ -6,16 +6,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
-use perfharness_engine::plan::{CasePlan, Plan, Selection, pairs};
+use perfharness_engine::plan::{CasePlan, Plan};
+use perfharness_engine::run::{Against, Base, Request};
 use perfharness_engine::source_state;
-use perfharness_record::{Origin, Profiled, RunRecord, Side, WorkerCommand};
+use perfharness_record::{Origin, Profiled, RunEnd, RunRecord, Side, SourceState, WorkerCommand};
 use perfharness_report::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
 use perfharness_report::render::render_profiles;
 
-use super::alone::{exit_code, has_failed, stop_on_interrupt, workers_failed};
-use super::asked::{Asked, untimed};
+use super::alone::{exit_code, has_failed, prepare_for, workers_failed};
 use super::gate::warn_of_unknown;
-use super::session::default_path;
+use super::places::default_path;
+use super::request::untimed;
 use super::{Terminal, workers};
 use crate::args::ProfileOpts;
 use crate::config::Config;
@@ -29,29 +30,23 @@ const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
 /// Profiles benchmarks and writes flame graphs.
 pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let mut request =
-        untimed(&opts.patterns, &opts.conditions, config, config.run.effort.unwrap_or(Effort::Quick))?;
-    let base = Base::of(opts, config, terminal)?;
-    if let Some(head) = base.as_ref().and_then(|base| base.head.as_ref()) {
-        request.workers.clone_from(head);
-    }
-    let asked = Asked::of(request, &opts.conditions, config, terminal)?;
-    let mut selection = asked.selection()?;
-    let mut failed = workers_failed(&asked.catalog);
-    if let Some(base) = &base {
-        let (base_catalog, theirs) = asked.of_others(&base.workers, terminal)?;
-        failed |= workers_failed(&base_catalog);
-        let delta = config.gate.time_default().delta();
-        let offset = asked.request.workers.len();
-        selection = Selection { cases: pairs(&asked.catalog, &selection, &theirs, offset, delta) };
-    }
-    let plan = asked.plan(selection);
-
-    stop_on_interrupt(&asked.interrupted)?;
+    let effort = config.run.effort.unwrap_or(Effort::Quick);
+    let mut request = untimed(&opts.patterns, &opts.conditions, config, effort)?;
+    let versions = against(&mut request, opts, config, terminal)?;
+    let prepared = prepare_for(request, terminal)?;
+    let of_base = prepared.base().map(|base| &base.catalog);
+    let failed = [Some(prepared.catalog()), of_base].into_iter().flatten().any(workers_failed);
     let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
-    let executor = asked.executor(base.as_ref().map_or(&[], |base| base.workers.as_slice()));
-    let subject = Subject { plan: &plan, executor, work: opts.seconds, run: None, terminal };
+    let subject = Subject {
+        plan: prepared.plan(),
+        executor: prepared.executor(),
+        work: opts.seconds,
+        run: None,
+        terminal,
+    };
     let taken = subject.take(|_| None);
+    // What was built lasts until it was profiled.
+    drop(versions);
     let written = taken.write(&folder, &formats(&opts.format), Former::Kept)?;
     if opts.json {
         terminal.print_json(&written)?;
@@ -69,7 +64,7 @@ pub(super) fn beside(
     executor: ProcessExecutor,
     show: bool,
     terminal: &Terminal,
-) -> Result<Ended, CommandError> {
+) -> Result<RunEnd, CommandError> {
     let known = |side: &Side| {
         let benchmark = record.benchmarks.iter().find(|b| b.id == side.benchmark)?;
         // What has failed would fail again, and what was not run was not to be.
@@ -84,44 +79,38 @@ pub(super) fn beside(
     if show {
         taken.show(&written, &folder, terminal)?;
     }
-    Ok(if taken.interrupted { Ended::Interrupted } else { Ended::Complete })
+    Ok(if taken.interrupted { RunEnd::Interrupted } else { RunEnd::Complete })
 }
 
-/// How profiling ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Everything had its turn.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-}
-
-/// What the benchmarks are held against, where that is another build.
-struct Base {
-    workers: Vec<WorkerCommand>,
-    /// The code here, where it was built along with the base.
-    head: Option<Vec<WorkerCommand>>,
-    /// Keeps what was built until it was profiled.
-    _versions: Option<Versions>,
-}
-
-impl Base {
-    fn of(opts: &ProfileOpts, config: &Config, terminal: &Terminal) -> Result<Option<Self>, CommandError> {
-        if let Some(command) = &opts.base_worker {
-            let workers = vec![workers::from_flag(command)?];
-            return Ok(Some(Self { workers, head: None, _versions: None }));
-        }
-        let Some(reference) = &opts.base else { return Ok(None) };
-        let repository = Repository::find()?;
-        let base_commit = repository.merge_base(reference)?;
-        let head_commit = repository.tracked_state()?;
-        warn_of_unknown(&repository, terminal)?;
-        let recipe = BuildRecipe::of(config, &repository)?;
-        let versions =
-            Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
-        let (workers, head) = (versions.base.workers.clone(), Some(versions.head.workers.clone()));
-        Ok(Some(Self { workers, head, _versions: Some(versions) }))
+/// Makes a request compare with another build, where that is asked for; returns what was built for it.
+fn against(
+    request: &mut Request,
+    opts: &ProfileOpts,
+    config: &Config,
+    terminal: &Terminal,
+) -> Result<Option<Versions>, CommandError> {
+    let delta = config.gate.time_default().delta();
+    let base = |workers: Vec<WorkerCommand>| {
+        // No record of a profile names the base.
+        let source = SourceState::Absent { absent: "not recorded".into() };
+        let redefined = Vec::new();
+        Against::Base(Box::new(Base { workers, source, versions: None, identical: false, redefined, delta }))
+    };
+    if let Some(command) = &opts.base_worker {
+        request.against = base(vec![workers::from_flag(command)?]);
+        return Ok(None);
     }
+    let Some(reference) = &opts.base else { return Ok(None) };
+    let repository = Repository::find()?;
+    let base_commit = repository.merge_base(reference)?;
+    let head_commit = repository.tracked_state()?;
+    warn_of_unknown(&repository, terminal)?;
+    let recipe = BuildRecipe::of(config, &repository)?;
+    let versions =
+        Versions::build(repository, &base_commit, &head_commit, &recipe, &|text| terminal.hint(text))?;
+    request.against = base(versions.base.workers.clone());
+    request.run.workers.clone_from(&versions.head.workers);
+    Ok(Some(versions))
 }
 
 /// Each once, however often it was asked for.

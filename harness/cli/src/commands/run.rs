@@ -4,89 +4,71 @@ use std::path::Path;
 
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::journal::JournalHeader;
-use perfharness_engine::request::RunRequest;
-use perfharness_engine::source_state;
+use perfharness_engine::run::{Place, Prepared, Request, Settings};
 use perfharness_record::{BenchmarkRecord, RunEnd, RunRecord};
 use perfharness_report::render::render_record;
 
-use super::asked::{Asked, request};
 use super::pages::Pages;
-use super::session::{Place, Session, Subject, default_path, machine};
+use super::places::default_path;
+use super::request::timed;
 use super::{Terminal, profile};
 use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
+use crate::listener::Shown;
 use crate::plan_text::render_plan;
 
 /// Measures benchmarks, writes a record, and prints the result.
 pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let source = source_state();
-    let path = opts.output.clone().unwrap_or_else(|| default_path(&source));
     if opts.patterns.is_empty() && !opts.resume {
         let message = "say what to measure: `perfharness run all`, or a pattern from `perfharness list`";
         return Err(CommandError::Usage(message.into()));
     }
-    let asked = request(&opts.patterns, &opts.measure, config, config.run.effort.unwrap_or(Effort::Quick))?;
+    let effort = config.run.effort.unwrap_or(Effort::Quick);
+    let mut request = timed(&opts.patterns, &opts.measure, config, effort)?;
+    let path = opts.output.clone().unwrap_or_else(|| default_path(&request.source));
     let place = Place::at(&path, opts.resume)?;
-    let request = match &place.replayed {
-        Some(replayed) => continued(&asked, &replayed.header, opts)?,
-        None => asked,
-    };
-
-    let asked = Asked::of(request, &opts.measure.conditions, config, terminal)?;
-    let mut plan = asked.plan(asked.selection()?);
-    if let Some(replayed) = &place.replayed {
-        // Those that the run began with: what they were relative to then is not known any more.
-        plan.settings.clone_from(&replayed.header.plan.settings);
+    if let Some(replayed) = place.replayed() {
+        request = continued(request, &replayed.header, opts)?;
     }
+    let mut listener = Shown::new(&request, terminal);
+    let prepared = Prepared::new(request, &mut listener)?;
     if opts.dry_run {
-        return if opts.json { terminal.print_json(&plan) } else { terminal.print(&render_plan(&plan)) };
+        let plan = prepared.plan();
+        return if opts.json { terminal.print_json(plan) } else { terminal.print(&render_plan(plan)) };
     }
-    let machine = machine(&asked.request.device, config, terminal);
-    let to_profile = opts.flamegraph.then(|| (plan.clone(), asked.executor(&[])));
-    let subject = Subject {
-        asked,
-        plan,
-        source,
-        machine,
-        base: None,
-        base_workers: Vec::new(),
-        telemetry: !opts.measure.no_telemetry,
-    };
-    let mut session = Session::begin(place, subject, terminal)?;
-    let ended = session.measure();
-    let record = session.finish(ended)?;
+    let to_profile = opts.flamegraph.then(|| (prepared.plan().clone(), prepared.executor()));
+    let record = prepared.begin(place, &mut listener)?.measure_all(&mut listener)?;
     if opts.json {
         terminal.print_json(&record)?;
     } else {
         terminal.print_styled(&render_record(&record, Terminal::layout()))?;
         terminal.hint(&format!("record: {}", path.display()));
     }
-    if let (Some((plan, executor)), RunEnd::Complete) = (to_profile, record.run.ended) {
-        let ended = profile::beside(&record, &path, &plan, executor, !opts.json, terminal)?;
-        if ended == profile::Ended::Interrupted {
-            return Ok(Exit::INTERRUPTED);
-        }
+    if let (Some((plan, executor)), RunEnd::Complete) = (to_profile, record.run.ended)
+        && profile::beside(&record, &path, &plan, executor, !opts.json, terminal)? == RunEnd::Interrupted
+    {
+        return Ok(Exit::INTERRUPTED);
     }
-    // Behind the profiles, which the page has links to. Who named a place for the record wants it there, and nothing else.
+    // After the profiles, which the page has links to. A user who named a place for the record wants nothing else there.
     if opts.output.is_none() {
-        let pages = Pages::new(Path::new(BaselineFolder::DEFAULT), &config.gate);
-        pages.leave(&path, terminal);
+        Pages::new(Path::new(BaselineFolder::DEFAULT), &config.gate).leave(&path, terminal);
     }
     Ok(exit_code(&record))
 }
 
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
 /// `--resume` behind it must ask for the same.
-fn continued(asked: &RunRequest, header: &JournalHeader, opts: &RunOpts) -> Result<RunRequest, CommandError> {
-    if resumes_alone(opts) || *asked == header.request {
-        return Ok(header.request.clone());
+fn continued(asked: Request, header: &JournalHeader, opts: &RunOpts) -> Result<Request, CommandError> {
+    if !resumes_alone(opts) && asked.run != header.request {
+        return Err(CommandError::Usage(format!(
+            "--resume: the run of {} was started with other arguments; give `run --resume` alone, or the same ones",
+            header.started
+        )));
     }
-    let message = format!(
-        "--resume: the run of {} was started with other arguments; give `run --resume` alone, or the same ones",
-        header.started
-    );
-    Err(CommandError::Usage(message))
+    // Paths lead where they led then; the folder that they were relative to is not known any more.
+    let settings = Settings::AsPlanned(header.plan.settings.clone());
+    Ok(Request { run: header.request.clone(), settings, ..asked })
 }
 
 /// Whether nothing is asked for beside going on.

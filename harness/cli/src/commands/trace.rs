@@ -11,8 +11,8 @@ use perfharness_report::trace::{
 };
 
 use super::Terminal;
-use super::alone::{Alone, exit_code, has_failed, workers_failed};
-use super::session::default_path;
+use super::alone::{exit_code, has_failed, prepare, workers_failed};
+use super::places::default_path;
 use crate::args::TraceOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
@@ -24,9 +24,10 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let Alone { plan, catalog, executor } = Alone::asked(&opts.patterns, &opts.conditions, config, terminal)?;
-    let destination = destination(opts.out.as_deref(), &plan)?;
-    let taken = take(&plan, executor, opts.iterations, &destination, terminal)?;
+    let prepared = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
+    let plan = prepared.plan();
+    let destination = destination(opts.out.as_deref(), plan)?;
+    let taken = take(plan, prepared.executor(), opts.iterations, &destination, terminal)?;
     if opts.json {
         terminal.print_json(&taken.traces)?;
     } else {
@@ -36,7 +37,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
         terminal
             .hint(&format!("open a trace in {VIEWER} (it stays in your browser), or in chrome://tracing"));
     }
-    Ok(taken.exit_code(&plan, workers_failed(&catalog)))
+    Ok(taken.exit_code(plan, workers_failed(prepared.catalog())))
 }
 
 /// Where to write, where that can be.

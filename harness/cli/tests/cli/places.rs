@@ -75,7 +75,7 @@ fn a_device_is_not_replaced_by_a_record() {
     }
     let harness = Harness::new();
     let done = harness.call("run spin/short/a --output /dev/null").worker("good").done().code(2);
-    done.says(&["/dev/null", "no regular file"]);
+    done.says(&["/dev/null", "not a regular file"]);
 }
 
 #[test]

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::Reading;
 
-/// A counter of one metric: a handle that is cheap to clone and may be used from any thread. It counts in
-/// metered samples and fresh checks only; in timed samples `add` is one load and a branch.
+/// A counter of one metric: a handle that is cheap to clone and can be used from any thread. It counts only in metered
+/// samples and fresh checks; in timed samples `add` is one load and a branch.
 #[derive(Clone, Debug)]
 pub struct Counter {
-    // Relaxed is enough everywhere: the totals are read after the iterations' own synchronisation.
+    // Relaxed is enough everywhere, because the totals are read after the iterations' own synchronisation.
     on: Arc<AtomicBool>,
     total: Arc<AtomicU64>,
 }
 
 impl Counter {
-    /// Counts `amount` more.
+    /// Adds `amount` to the counter.
     #[inline]
     pub fn add(&self, amount: u64) {
         if self.on.load(Ordering::Relaxed) {
@@ -25,7 +25,7 @@ impl Counter {
     }
 }
 
-/// The counters of one placement.
+/// Counters of one placement.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     on: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! A global allocator that counts while a metered sample runs, and tells when, while a traced one does.
+//! A global allocator that counts during a metered sample and records changes over time during a traced sample.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
@@ -10,38 +10,38 @@ use super::{Growth, PointLog};
 use crate::protocol::{Trace, TraceCounter};
 use crate::{Meter, MeterDef, Reading, standard};
 
-/// One set of totals serves the process: there is one global allocator.
+/// One set of totals is enough, because a process has one global allocator.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static ON: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
-/// Live bytes relative to the start of the stretch; negative where older memory was freed.
+/// Live bytes relative to the start of the stretch; negative if older memory was freed.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
-/// Whether changes of the live bytes are kept, with their time.
+/// Whether changes of the live bytes are recorded with their time.
 static TRACING: AtomicBool = AtomicBool::new(false);
-/// Where: room that is there from the start, because an allocator cannot allocate.
+/// The recorded changes. The room is static, because an allocator cannot allocate.
 static POINTS: PointLog<POINTS_KEPT> = PointLog::new();
 const POINTS_KEPT: usize = 8192;
 
-/// What the live bytes are called in a trace.
+/// Name of the live bytes in a trace.
 const HEAP_LIVE: &str = "heap-live";
 const NOT_INSTALLED: &str =
-    "this worker does not use the counting allocator; add `counting_allocator!()` beside its main";
+    "this worker does not use the counting allocator; add `counting_allocator!()` next to its main";
 
-/// The system allocator with counts of calls, bytes, and live and peak growth. While no metered sample runs it
-/// adds one relaxed load and a branch to each call. Install it with [`counting_allocator!`](crate::counting_allocator).
+/// The system allocator with counts of calls, bytes, and live and peak growth. Outside metered samples it adds one
+/// relaxed load and a branch to each call. Install it with [`counting_allocator!`](crate::counting_allocator).
 #[derive(Debug, Default)]
 pub struct CountingAllocator;
 
 impl CountingAllocator {
-    /// Whether this program uses it.
+    /// Whether this program uses the counting allocator.
     pub fn installed() -> bool {
         INSTALLED.load(Ordering::Relaxed)
     }
 }
 
-/// Makes the counting allocator this program's global allocator; belongs beside `main`, once.
+/// Makes the counting allocator the global allocator of this program. Call it once, next to `main`.
 #[macro_export]
 macro_rules! counting_allocator {
     () => {
@@ -73,8 +73,8 @@ fn trace(live: i64) {
 }
 
 #[expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
-// SAFETY: every call goes to the system allocator with unchanged arguments; counting touches atomics only and
-// cannot allocate.
+// SAFETY: every call goes to the system allocator with unchanged arguments; counting touches only atomics and never
+// allocates.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // The first allocation of the runtime, before main, records that this allocator is in use.
@@ -84,7 +84,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
         if ON.load(Ordering::Relaxed) {
             grew(layout.size(), layout.size() as i64);
         }
-        // SAFETY: the caller's obligations are passed on as they are.
+        // SAFETY: the caller's obligations are passed on unchanged.
         unsafe { System.alloc(layout) }
     }
 

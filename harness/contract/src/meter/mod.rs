@@ -1,4 +1,4 @@
-//! Meters: what is counted while a metered sample runs. In timed samples all of them are off.
+//! Meters, which count during metered samples. In timed samples all of them are off.
 
 mod counter;
 mod heap;
@@ -15,31 +15,31 @@ pub use points::PointLog;
 use crate::protocol::Trace;
 use crate::{MetricDef, Name, Number, Portability, Reading};
 
-/// What a meter is called and what it measures; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
+/// Name and metrics of a meter; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeterDef {
-    /// Its name, e.g. `gpu`.
+    /// Name, e.g. `gpu`.
     pub name: Name,
-    /// Version of its way of measuring; figures of different versions are never compared.
+    /// Version of the way it measures; figures of different versions are never compared.
     pub version: u32,
-    /// What it gives a reading of in each metered sample.
+    /// Metrics that it reports in each metered sample.
     pub metrics: Vec<MetricDef>,
 }
 
 impl MeterDef {
-    /// A meter.
+    /// Creates the definition of a meter.
     ///
     /// # Panics
-    /// When `name` is not a valid name.
+    /// Panics if `name` is not a valid name.
     pub fn new(name: &str, version: u32, metrics: Vec<MetricDef>) -> Self {
         Self { name: Name::literal(name), version, metrics }
     }
 
-    /// Says that what a workload does more of or less of because of limits of the machine is compared within a machine
-    /// class only, where the meter by itself would be the same everywhere.
+    /// Restricts metrics to comparisons within a machine class, because the limits of the machine influence how much
+    /// the workload does. The meter itself would be the same everywhere.
     ///
     /// # Panics
-    /// When it does not measure one of them.
+    /// Panics if the meter does not measure one of them.
     #[must_use]
     pub fn within_machine_class(mut self, metrics: &[&str]) -> Self {
         for id in metrics {
@@ -51,36 +51,38 @@ impl MeterDef {
     }
 }
 
-/// Something that measures a stretch of iterations, such as a GPU device that counts its copies.
+/// An instrument that measures a stretch of iterations, such as a GPU device that counts its copies.
 pub trait Meter {
-    /// Begins: everything from here on counts.
+    /// Starts to count.
     fn start(&mut self);
-    /// What iterations keep from one to the next is in place: growth counts from here on. It is what is found at the end,
-    /// times `scale`, which makes up for the iterations before this call. Not called where that cannot be told.
+    /// Marks the point from which growth counts, because the data that iterations keep is then in place. The growth is
+    /// the difference at the end, times `scale`, which compensates for the iterations before this call. Not called if
+    /// the point cannot be determined.
     fn settle(&mut self, _scale: f64) {}
-    /// Ends, and adds a reading for each of its metrics: sums over the stretch, or peaks.
+    /// Stops, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
-    /// Begins a traced stretch: from here on it matters when things happen. Meters without a sense of time leave this
-    /// and [`stop_trace`](Self::stop_trace) as they are. What is noted here should take no memory until the end, because
-    /// the heap of the stretch is traced, too.
+    /// Starts a traced stretch, in which the times of events matter. Meters without times keep the defaults of this
+    /// method and [`stop_trace`](Self::stop_trace). An implementation should not allocate until the end, because the
+    /// heap of the stretch is traced, too.
     fn start_trace(&mut self) {}
-    /// Ends a traced stretch, and adds what happened, with moments of `perfharness_platform::clock::monotonic_ns`.
+    /// Stops a traced stretch, and adds its events, with times of `perfharness_platform::clock::monotonic_ns`.
     fn stop_trace(&mut self, _trace: &mut Trace) {}
 }
 
-/// How much more lives at the end of a stretch than when its iterations had settled; for meters that know what lives.
+/// Growth of the live data from the point where the iterations had settled to the end of a stretch; for meters that
+/// know what is live.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Growth {
     settled: Option<(i64, f64)>,
 }
 
 impl Growth {
-    /// What lived when [`Meter::settle`] was called, and its argument.
+    /// Records the live data when [`Meter::settle`] was called, and its argument.
     pub fn settle(&mut self, live: i64, scale: f64) {
         self.settled = Some((live, scale));
     }
 
-    /// The growth to what lives now, summed over the iterations of the stretch.
+    /// Returns the growth up to the present live data, summed over the iterations of the stretch.
     pub fn reading(self, live: i64) -> Reading {
         match self.settled {
             Some((before, scale)) => Reading::Value(Number((live - before) as f64 * scale)),

@@ -1,9 +1,9 @@
-//! How a quantity grew and shrank, in room that is there before it does.
+//! Changes of a quantity over time, in preallocated room.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// A moment and a value. What belongs together is written and read by whoever holds the log.
+/// A time and a value. Whoever holds the log writes and reads them together.
 #[derive(Debug)]
 struct Point {
     at_ns: AtomicU64,
@@ -25,16 +25,16 @@ impl Point {
     }
 }
 
-/// Moments and values of a quantity in `N` points, `N` even. It never allocates, so that an allocator can use it, and may
-/// be used from any thread.
+/// Times and values of a quantity in `N` points, with `N` even. The log never allocates, so that an allocator can use
+/// it, and can be used from any thread.
 ///
-/// Where there are more changes than points, neighbours become one: the higher of the two. So the peak is always there,
-/// and the whole stretch is, less and less finely.
+/// If there are more changes than points, two neighbours are merged into the higher one. The log therefore always has
+/// the peak and covers the whole stretch, with decreasing resolution.
 #[derive(Debug)]
 pub struct PointLog<const N: usize> {
     busy: AtomicBool,
     length: AtomicUsize,
-    /// Changes that a point stands for, and those that the last one stands for already.
+    /// Number of changes per point, and the number that the last point already stands for.
     per_point: AtomicU64,
     in_last: AtomicU64,
     missed: AtomicU64,
@@ -48,10 +48,10 @@ impl<const N: usize> Default for PointLog<N> {
 }
 
 impl<const N: usize> PointLog<N> {
-    /// How often a thread looks whether another one is done. Some may be taken off the CPU just then.
+    /// Number of times that a thread checks whether another one has finished. The other thread may be off the CPU.
     const PATIENCE: u32 = 200;
 
-    /// A log without points.
+    /// Creates a log without points.
     pub const fn new() -> Self {
         const { assert!(N >= 2 && N.is_multiple_of(2), "pairs become one") };
         Self {
@@ -64,7 +64,7 @@ impl<const N: usize> PointLog<N> {
         }
     }
 
-    /// Forgets everything. Nobody else may use the log meanwhile.
+    /// Removes all points. No other thread may use the log meanwhile.
     pub fn clear(&self) {
         self.length.store(0, Ordering::Relaxed);
         self.per_point.store(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl<const N: usize> PointLog<N> {
         self.missed.store(0, Ordering::Relaxed);
     }
 
-    /// Notes that the quantity has this value from a moment in ns on.
+    /// Records that the quantity has this value from a time in ns on.
     pub fn push(&self, at_ns: u64, value: i64) {
         for _ in 0..Self::PATIENCE {
             if self.busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -100,7 +100,7 @@ impl<const N: usize> PointLog<N> {
         self.in_last.store(1, Ordering::Relaxed);
     }
 
-    /// Makes one point of each two; returns how many are left.
+    /// Merges each two points; returns how many are left.
     fn halve(&self) -> usize {
         for at in 0..N / 2 {
             self.points[at].set(higher(self.points[2 * at].get(), self.points[2 * at + 1].get()));
@@ -109,21 +109,21 @@ impl<const N: usize> PointLog<N> {
         N / 2
     }
 
-    /// The points, in the order of time.
+    /// Returns the points in the order of time.
     pub fn points(&self) -> Vec<(u64, i64)> {
         let length = self.length.load(Ordering::Acquire);
         let mut points: Vec<(u64, i64)> = self.points[..length].iter().map(Point::get).collect();
-        // Threads may have looked at the clock in another order than they came here.
+        // Threads may have read the clock in another order than they reached this log.
         points.sort_by_key(|(at_ns, _)| *at_ns);
         points
     }
 
-    /// How many changes a point stands for at most.
+    /// Returns the largest number of changes that a point stands for.
     pub fn changes_per_point(&self) -> u64 {
         self.per_point.load(Ordering::Relaxed)
     }
 
-    /// Changes that are not in the points, because another thread was busy for too long.
+    /// Returns the number of changes that were lost because another thread was busy for too long.
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }

@@ -1,11 +1,13 @@
 //! What is going to be measured: workers, cases, sides, and how long.
 
+mod again;
 mod catalog;
 
 mod pairs;
 mod redefinition;
 mod select;
 
+pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use pairs::pairs;
 pub use redefinition::defined_by_base;

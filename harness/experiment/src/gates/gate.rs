@@ -1,4 +1,4 @@
-//! One gate: a row for each kernel, judged at the looks, its flags confirmed in fresh launches.
+//! One gate: a row for each kernel, judged at the looks, with its flags confirmed in fresh launches.
 
 use anyhow::Context as _;
 use perfharness_verdict::judge::{
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::pair::{Conditions, Pair};
 
-/// The alpha of all looks at one row together.
+/// Alpha of all looks at one row together.
 const ALPHA: f64 = 0.01;
-/// Seeds of fresh launches lie this far above those of the first ones.
+/// Offset of the seeds of fresh launches from those of the first ones.
 const FRESH: u64 = 1 << 32;
 
-/// What one row was found to be at one threshold.
+/// Result of one row at one threshold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Judged {
     pub(super) threshold: f64,
-    /// Launches at the look that decided, or at the last.
+    /// Number of launches at the look that decided, or at the last look.
     pub(super) launches: usize,
     pub(super) theta: f64,
     pub(super) sd: f64,
@@ -27,10 +27,10 @@ pub(super) struct Judged {
     pub(super) upper: f64,
     /// The verdict before confirmation.
     pub(super) first: Verdict,
-    /// Fresh launches that a flag took, and what they say.
+    /// Fresh launches that a flag needed, and their estimate.
     pub(super) fresh_launches: usize,
     pub(super) p_value: Option<f64>,
-    /// The verdict that counts.
+    /// Final verdict.
     pub(super) verdict: Verdict,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Judged {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) kernel: String,
-    /// One value for each launch, for whoever wants to try another rule on them, and the seconds that it took.
+    /// One value per launch, for trying other rules on them, and the seconds that it took.
     pub(super) values: Vec<f64>,
     pub(super) seconds: Vec<f64>,
     pub(super) dropped_blocks: usize,
@@ -48,14 +48,14 @@ pub(super) struct Row {
     pub(super) judged: Vec<Judged>,
 }
 
-/// What is known of a row at one threshold after its looks.
+/// State of a row at one threshold after its looks.
 struct First {
     estimate: Estimate,
     judgement: Judgement,
     launches: usize,
 }
 
-/// Measures and judges a gate at each of the thresholds, all from the same launches.
+/// Measures and judges a gate at each of the thresholds, from the same launches.
 pub(super) fn gate(
     kernels: &[String],
     seed: u64,
@@ -74,7 +74,7 @@ pub(super) fn gate(
         load = load.or(pair.load_average()?);
         measured.push((kernel, pair, first));
     }
-    // Every flag asks for as many fresh launches as its own threshold needs.
+    // Every flag needs as many fresh launches as its own threshold requires.
     let needed = |first: &First, policy: TimePolicy| {
         let flagged = first.judgement.needs_confirmation();
         flagged.then(|| confirmation_launches(&first.estimate, policy, Direction::Lower)).flatten()
@@ -153,7 +153,7 @@ pub(super) fn gate(
     Ok((rows, outcomes, load))
 }
 
-/// Measures from look to look until each threshold has a verdict, or the last look is reached.
+/// Measures from look to look until each threshold has a verdict or the last look is reached.
 fn looks(pair: &mut Pair, policies: &[TimePolicy]) -> anyhow::Result<Vec<First>> {
     let looks = Looks::default();
     let mut found: Vec<Option<First>> = policies.iter().map(|_| None).collect();

@@ -1,4 +1,4 @@
-//! Whole gates with known truth, by the engine and the rules of the program, and beside them what others would say.
+//! Whole gates with known truth, run by the engine and the rules of the program, and compared with other methods.
 
 mod gate;
 mod pair;
@@ -34,13 +34,13 @@ struct Gate {
     unix_ms: u64,
     load_average: Option<f64>,
     rows: Vec<Row>,
-    /// One for each threshold.
+    /// Outcome at each threshold.
     outcomes: Vec<GateOutcome>,
     rival: Option<Rival>,
 }
 
 impl Gate {
-    /// Whether it was measured as these options ask for.
+    /// Whether it was measured with these options.
     fn is_of(&self, opts: &GatesOpts) -> bool {
         let kernels: Vec<&str> = self.rows.iter().map(|row| row.kernel.as_str()).collect();
         kernels == opts.kernels
@@ -50,7 +50,7 @@ impl Gate {
     }
 }
 
-/// Runs the gates that the output does not have yet, and sums up.
+/// Runs the gates that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
     let mut gates = read(opts)?;
     let neighbour = (opts.neighbour && !opts.summary).then(Neighbour::start).transpose()?;
@@ -66,7 +66,7 @@ pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
         }
         let unix_ms = clock::unix_ms();
         let (rows, outcomes, load_average) = gate::gate(&opts.kernels, number, &opts.threshold, &conditions)?;
-        // The rivals get one kernel of a gate, in turns, and the time that its row took.
+        // The rivals get one kernel of a gate, in rotation, and the time that its row took.
         let rival = number.is_multiple_of(opts.rivals).then(|| {
             let row = &rows[(number / opts.rivals) as usize % rows.len()];
             let seconds = row.seconds.iter().sum();
@@ -86,7 +86,7 @@ pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
             rows,
             outcomes,
         };
-        // In one write, after a line end that closes whatever a killed experiment left.
+        // One write, which begins with a line end that closes an incomplete line of a killed experiment.
         let mut line = b"\n".to_vec();
         serde_json::to_writer(&mut line, &gate)?;
         line.push(b'\n');
@@ -103,7 +103,7 @@ fn read(opts: &GatesOpts) -> anyhow::Result<Vec<Gate>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
     let mut gates: Vec<Gate> = Vec::new();
     for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; that gate is measured again.
+        // A killed experiment can leave an incomplete last line; its gate is measured again.
         let Ok(gate) = serde_json::from_str::<Gate>(&line?) else { continue };
         if !gate.is_of(opts) {
             bail!("{} holds another experiment; name another --output", opts.output.display());

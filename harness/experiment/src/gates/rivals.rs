@@ -1,4 +1,4 @@
-//! What others would say of the same pair, measured for the same time: Welch's test on sequential samples, and
+//! Results of other methods for the same pair, measured for the same time: Welch's test on sequential samples, and
 //! criterion against its own saved baseline.
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::welch::Moments;
 const DEADLINE: Duration = Duration::from_mins(1);
 const BASELINE: &str = "base";
 
-/// What criterion says of a change.
+/// Criterion's verdict on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Said {
@@ -29,13 +29,13 @@ pub(super) enum Said {
     NoChange,
 }
 
-/// One kernel by both.
+/// Results of both methods for one kernel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rival {
     pub(super) kernel: String,
-    /// Seconds that each had.
+    /// Seconds that each was given.
     pub(super) seconds: f64,
-    /// Seconds that they took.
+    /// Seconds that each took.
     pub(super) welch_seconds: f64,
     pub(super) criterion_seconds: f64,
     pub(super) base: Moments,
@@ -44,7 +44,7 @@ pub(super) struct Rival {
 }
 
 impl Rival {
-    /// Both, for so many seconds each.
+    /// Runs both methods, for `seconds` seconds each.
     pub(super) fn measure(
         kernel: &str,
         seconds: f64,
@@ -63,7 +63,7 @@ impl Rival {
     }
 }
 
-/// Samples of one side, one after the other in one process.
+/// Measures samples of one side, one after the other in one process.
 fn sequential(
     kernel: &str,
     worker: usize,
@@ -72,7 +72,7 @@ fn sequential(
     conditions: &Conditions,
 ) -> anyhow::Result<Moments> {
     let start = clock::now();
-    let mut executor = ProcessExecutor::new(workers(conditions.planted)?, std::sync::Arc::default());
+    let mut executor = ProcessExecutor::new(workers(conditions.planted)?.to_vec(), std::sync::Arc::default());
     let options = LaunchOptions {
         seed,
         device: "auto".into(),
@@ -97,14 +97,14 @@ fn sequential(
         let reply: SampleReply = serde_json::from_str(&call(Request::Sample(request))?)?;
         Ok(reply.wall_ns as f64 / iterations as f64)
     };
-    // The first samples warm up and say how many iterations the others have.
+    // The first samples warm up and determine the number of iterations of the others.
     let mut fastest = f64::INFINITY;
     for round in 0..5 {
         fastest = fastest.min(sample(round, 4)?);
     }
     let iterations = (conditions.sample.as_nanos() as f64 / fastest).ceil().max(1.0) as u64;
     let mut values = Vec::new();
-    // Two are the fewest that have a variance.
+    // A variance needs at least two values.
     while start.elapsed() < time || values.len() < 2 {
         values.push(sample(5 + values.len() as u64, iterations)?);
     }
@@ -112,7 +112,7 @@ fn sequential(
     Ok(Moments::of(&values))
 }
 
-/// Base saves criterion's baseline and head is compared with it, each in a process of its own.
+/// Saves criterion's baseline with base and compares head with it, each in its own process.
 fn by_criterion(kernel: &str, time: Duration, conditions: &Conditions) -> anyhow::Result<Said> {
     let folder = tempfile::tempdir()?;
     let mut said = None;
@@ -130,10 +130,10 @@ fn by_criterion(kernel: &str, time: Duration, conditions: &Conditions) -> anyhow
         }
         said = read(&text);
     }
-    said.context("criterion said nothing of a change")
+    said.context("the output of criterion has no verdict")
 }
 
-/// Its verdict, out of what it prints.
+/// Parses criterion's verdict from its output.
 fn read(text: &str) -> Option<Said> {
     let sentences = [
         ("No change in performance detected", Said::NoChange),
@@ -144,14 +144,14 @@ fn read(text: &str) -> Option<Said> {
     sentences.into_iter().find(|(sentence, _)| text.contains(sentence)).map(|(_, said)| said)
 }
 
-/// One process of criterion's: warms up for three eighths of the time and measures for five, which is how criterion
-/// shares out its own 8 s.
+/// One process of criterion: warms up for three eighths of the time and measures for five eighths, which is how
+/// criterion divides its default of 8 s.
 pub(crate) fn side(kernel: &str, folder: &Path, seconds: f64, compare: bool) {
     let time = Duration::from_secs_f64(seconds.max(0.01));
     let criterion = Criterion::default()
         .warm_up_time(time.mul_f64(3.0 / 8.0))
         .measurement_time(time.mul_f64(5.0 / 8.0))
-        // Its p-value is held against 5 %. With its default of 100,000 the analysis takes longer than the measuring.
+        // Criterion compares its p-value with 5 %. With the default of 100,000, analysing takes longer than measuring.
         .nresamples(2_000)
         .without_plots()
         .output_directory(folder)

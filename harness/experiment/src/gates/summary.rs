@@ -1,4 +1,4 @@
-//! What many gates show together.
+//! Summary of many gates.
 
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{Detection, MIN_LAUNCHES_TO_DECIDE, median};
@@ -10,15 +10,15 @@ use crate::say;
 
 /// Confidence of the bound on a rate.
 const CONFIDENCE: f64 = 0.95;
-/// Confidence at which Welch's test is read, the one of the gate.
+/// Confidence of Welch's test, the same as that of the gate.
 const WELCH: f64 = 0.99;
-/// Effects that are to be found, and how surely, at a threshold of 1 %.
+/// Effects that the gate should find at a threshold of 1 %, and the required power.
 const TARGETS: [(f64, f64); 3] = [(0.05, 0.99), (0.03, 0.95), (0.02, 0.80)];
 const TARGET_THRESHOLD: f64 = 0.01;
 /// Edges of the classes of effect over standard deviation.
 const CLASSES: [f64; 6] = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0];
 
-/// Prints everything.
+/// Prints the summary.
 pub(super) fn print(gates: &[Gate], thresholds: &[f64]) {
     let Some(first) = gates.first() else {
         say("no gates");
@@ -94,7 +94,7 @@ fn verdicts(rows: &[&Row], kernel: &str, at: usize) {
     ));
 }
 
-/// What it costs to find effects, by the standard deviation of launches and the seconds that one takes.
+/// Prints the cost of finding effects, from the standard deviation of launches and the seconds that one takes.
 fn cost(rows: &[&Row], kernel: &str) {
     let sd = middle(rows.iter().map(|row| row.judged[0].sd));
     let launch = middle(rows.iter().flat_map(|row| row.seconds.iter().copied()));
@@ -114,7 +114,7 @@ fn cost(rows: &[&Row], kernel: &str) {
     ));
 }
 
-/// How often a planted effect was found, over its size in standard deviations.
+/// Prints how often a planted effect was found, by its size in standard deviations.
 fn power(gates: &[Gate], at: usize, threshold: f64) {
     say(&format!("power at a threshold of {:.0} %, by effect beyond it over sd(y):", threshold * 100.0));
     let judged: Vec<(&str, &Judged, f64)> = gates
@@ -186,12 +186,12 @@ fn rivals(gates: &[Gate], kernels: &[&str]) {
     ));
 }
 
-/// The largest rate that still is compatible with so few successes: the upper bound of Clopper and Pearson, one-sided.
+/// Returns the largest rate that is compatible with so few successes: the one-sided upper bound of Clopper and Pearson.
 fn upper_bound(successes: usize, trials: usize, confidence: f64) -> f64 {
     if successes >= trials {
         return 1.0;
     }
-    // The chance of so few falls with the rate; the bound is where it reaches 1 - confidence.
+    // The probability of so few successes falls with the rate; at the bound it equals 1 - confidence.
     let at_most = |rate: f64| {
         let mut term = (1.0 - rate).powi(trials as i32);
         let mut sum = term;
@@ -216,10 +216,10 @@ mod tests {
     #[test]
     fn bounds_are_those_of_clopper_and_pearson() {
         let close = |bound: f64, due: f64| assert!((bound - due).abs() < 1e-6, "{bound} is not {due}");
-        // With none: 1 - 0.05^(1/n).
+        // Without a success: 1 - 0.05^(1/n).
         close(upper_bound(0, 299, 0.95), 1.0 - 0.05_f64.powf(1.0 / 299.0));
         assert!(upper_bound(0, 299, 0.95) < 0.01 && upper_bound(0, 298, 0.95) > 0.01);
-        // One of ten, from the tables of the binomial distribution.
+        // One success in ten, from the tables of the binomial distribution.
         close(upper_bound(1, 10, 0.95), 0.394_163_3);
         assert_eq!(upper_bound(3, 3, 0.95), 1.0);
     }

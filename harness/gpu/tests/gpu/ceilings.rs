@@ -1,5 +1,5 @@
-//! What the device can do at most, on whatever adapter is here. Figures are not compared with anything: only that they are
-//! there, positive, and below what no machine reaches, which finds kernels that a compiler has emptied.
+//! Ceilings of the device, on any adapter. The tests only check that the figures exist, are positive, and stay below
+//! those of any real machine, which finds kernels that a compiler has emptied.
 
 use perfharness_gpu::DeviceCeilings;
 use perfharness_gpu::testing::require_adapter;
@@ -12,10 +12,10 @@ fn a_device_has_ceilings_that_no_empty_kernel_reaches() {
     for rate in [copy, upload, download, operations, half_operations.unwrap_or(1.0)] {
         assert!(rate > 0.0 && rate.is_finite(), "{rate}");
     }
-    // A wait goes to the device and back; the cheapest dispatch still walks through a queue.
+    // A wait needs a round trip to the device, and even the cheapest dispatch passes through a queue.
     assert!(sync_ns > 100.0 && dispatch_ns > 1.0, "{sync_ns} {dispatch_ns}");
     if gpu.facts().kind == perfharness_gpu::AdapterKind::Software {
-        // A core has some hundred operations in a nanosecond at the very most.
+        // A core does at most a few hundred operations per nanosecond.
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
         assert!(operations < cores * 200e9, "{operations} operations a second on {cores} cores");
     }

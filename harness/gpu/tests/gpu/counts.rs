@@ -1,4 +1,4 @@
-//! Needs an adapter: right results, and counts that say what was done.
+//! Tests of right results and of counts. They need an adapter.
 
 use crate::support::{Adder, counted, metered, require_adapter};
 
@@ -131,7 +131,7 @@ fn each_dispatch_of_a_pass_sees_what_those_before_it_wrote() {
         @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
             data[id.x] = data[255u - id.x] + 1u;
         }";
-    // Within a dispatch of one workgroup of 64 out of 256, each invocation reads what no other writes.
+    // Within a dispatch of one workgroup of 64 out of 256, each invocation reads elements that no other writes.
     let kernel = gpu.pipeline("mirror", source, "main").unwrap().bind([("data", &data)]).unwrap();
     let mut commands = gpu.commands("mirror");
     for _ in 0..10 {

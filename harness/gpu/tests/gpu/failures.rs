@@ -1,4 +1,4 @@
-//! Needs an adapter: what goes wrong becomes an outcome, and never a panic.
+//! Tests that failures become outcomes and never panics. They need an adapter.
 
 use perfharness_contract::Failure;
 use perfharness_gpu::{GpuError, gpu_metrics, wgpu};
@@ -26,7 +26,7 @@ fn what_wgpu_objects_to_is_a_failure_with_its_words() {
     let GpuError::Invalid(text) = &error else { panic!("{error:?}") };
     assert!(text.contains("read only") && text.contains("COPY_DST") && !text.contains('\n'), "{text}");
     assert!(matches!(Failure::from(error), Failure::Failed(_)));
-    // Told once, and the device goes on.
+    // The error is reported once, and the device stays usable.
     let adder = Adder::new(&gpu, 64);
     gpu.commands("add").dispatch(&adder.kernel, [1, 1, 1]).submit().unwrap();
     assert_eq!(gpu.read::<u32>(&adder.output).unwrap(), [7; 64]);
@@ -81,7 +81,7 @@ fn a_lost_device_fails_and_keeps_failing() {
     let adder = Adder::new(&gpu, 64);
     gpu.device().destroy();
     for _ in 0..2 {
-        // wgpu takes commands for a lost device without a word; the wait tells.
+        // wgpu silently accepts commands for a lost device; the wait reports the loss.
         let outcome = gpu.commands("add").dispatch(&adder.kernel, [1, 1, 1]).submit().and_then(|s| s.wait());
         assert!(matches!(outcome, Err(GpuError::Lost(_))), "{outcome:?}");
     }

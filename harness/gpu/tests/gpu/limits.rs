@@ -1,4 +1,4 @@
-//! Needs an adapter: adapters that bind less, and work that is cut to fit.
+//! Tests of adapters with smaller bindings, and of work that is divided to fit. They need an adapter.
 
 use perfharness_contract::Failure;
 use perfharness_gpu::{GpuError, GpuOptions, wgpu};

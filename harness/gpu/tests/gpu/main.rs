@@ -1,5 +1,5 @@
-//! The device as a workload sees it. `noop` needs nothing; the other modules need an adapter, and say so where there
-//! is none. With `PERFHARNESS_REQUIRE_ADAPTER` set they fail instead.
+//! Tests of the device as a workload sees it. `noop` needs nothing; the other modules need an adapter, and report a
+//! skip if there is none. If `PERFHARNESS_REQUIRE_ADAPTER` is set, they fail instead.
 
 #[cfg(test)]
 mod support;

@@ -1,4 +1,4 @@
-//! Needs an adapter: live and peak bytes, held against wgpu's own counters.
+//! Tests of live and peak bytes against wgpu's own counters. They need an adapter.
 
 use perfharness_gpu::metric::{DEVICE_PEAK, DEVICE_RESERVED, FRAGMENTATION};
 use perfharness_gpu::{Gpu, PeakBuffers};
@@ -7,7 +7,7 @@ use crate::support::{metered, require_adapter, value};
 
 const MIB: u64 = 1 << 20;
 
-/// What wgpu says is allocated for buffers; not all backends count it.
+/// Returns the bytes that wgpu reports for buffers; not all backends count them.
 fn wgpu_bytes(gpu: &Gpu) -> Option<u64> {
     gpu.fence().unwrap();
     let bytes = gpu.device().get_internal_counters().hal.buffer_memory.read();

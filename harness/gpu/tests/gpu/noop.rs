@@ -1,4 +1,4 @@
-//! Everything around the device, on wgpu's backend that executes nothing.
+//! Tests of everything around the device, on wgpu's backend that executes nothing.
 
 use perfharness_contract::{Failure, Setup};
 use perfharness_gpu::metric::GPU_BUSY;
@@ -36,7 +36,7 @@ fn a_metered_sample_has_a_reading_of_every_metric() {
     let mut sorted = defined.clone();
     sorted.sort();
     assert_eq!(readings.keys().cloned().collect::<Vec<_>>(), sorted);
-    // Its timestamps are never written: 3 spans are missing, and that is no time of 0.
+    // Its timestamps are never written: 3 spans are missing, which must not become a time of 0.
     assert!(absence(&readings, GPU_BUSY).starts_with("3 of 3 spans did not come back"), "{readings:?}");
 }
 
@@ -115,7 +115,7 @@ fn a_readback_tells_what_is_wrong_with_its_use() {
         .download(source.range::<f32>(0..1), &mut readback)
         .submit()
         .unwrap_err();
-    assert!(error.to_string().contains("cannot take 4 bytes behind 16"), "{error}");
+    assert!(error.to_string().contains("cannot take 4 bytes after byte 16"), "{error}");
     // After a failed submit it is free again.
     gpu.commands("again").download(&source, &mut readback).submit().unwrap();
     assert_eq!(readback.poll().unwrap().map(|v| v.len()), Some(4));

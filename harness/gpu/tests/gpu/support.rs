@@ -1,4 +1,4 @@
-//! Adapters for tests, and samples of them.
+//! Adapters for tests, and samples on them.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use perfharness_contract::protocol::Trace;
 pub(crate) use perfharness_gpu::testing::{require_adapter, require_adapter_with};
 use perfharness_gpu::{Bound, Buffer, Gpu};
 
-/// Metric id to reading.
+/// Readings by metric id.
 pub(crate) type Readings = BTreeMap<String, Reading>;
 
-/// A metered sample of what `run` does, and what `run` returned.
+/// Takes a metered sample of `run`, and returns its readings and its result.
 pub(crate) fn metered<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Readings, T) {
     let mut meter = gpu.meter();
     let mut readings = Readings::new();
@@ -20,7 +20,7 @@ pub(crate) fn metered<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Readings, T) {
     (readings, result)
 }
 
-/// A traced sample of what `run` does, and what `run` returned.
+/// Takes a traced sample of `run`, and returns its trace and its result.
 pub(crate) fn traced<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Trace, T) {
     let mut meter = gpu.meter();
     let mut trace = Trace::default();
@@ -30,13 +30,13 @@ pub(crate) fn traced<T>(gpu: &Gpu, run: impl FnOnce() -> T) -> (Trace, T) {
     (trace, result)
 }
 
-/// The value of a metric that must have one.
+/// Returns the value of a metric, which must have one.
 pub(crate) fn value(readings: &Readings, metric: &str) -> f64 {
     let reading = &readings[metric];
     reading.value().unwrap_or_else(|| panic!("{metric}: {reading:?}"))
 }
 
-/// Why a metric has no value, which it must not have.
+/// Returns the reason for the absence of a metric, which must have no value.
 pub(crate) fn absence(readings: &Readings, metric: &str) -> String {
     match &readings[metric] {
         Reading::Absent { absent } => absent.clone(),
@@ -44,7 +44,7 @@ pub(crate) fn absence(readings: &Readings, metric: &str) -> String {
     }
 }
 
-/// The exact metrics that are not 0. Growth, which a sample of a single iteration does not tell, may be absent.
+/// Returns the exact metrics that are not 0. Growth may be absent, because a single iteration cannot show it.
 pub(crate) fn counted(readings: &Readings) -> BTreeMap<&str, f64> {
     let exact = perfharness_gpu::gpu_metrics();
     let exact = exact.iter().filter(|m| m.kind == perfharness_contract::MetricKind::Exact);

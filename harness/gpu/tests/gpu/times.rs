@@ -1,4 +1,4 @@
-//! Needs an adapter: device time, held against the clock of the host.
+//! Tests of device time against the clock of the host. They need an adapter.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use perfharness_platform::clock;
 
 use crate::support::{Adder, absence, counted, metered, require_adapter, require_adapter_with, value};
 
-/// Long enough that submitting and waking up do not matter.
+/// Long enough that the times of submitting and waking up do not matter.
 const LONG: Duration = Duration::from_millis(60);
 
-/// An adder with so many rounds that one dispatch takes long.
+/// Returns an adder with so many rounds that one dispatch takes long.
 fn long_adder(gpu: &Gpu) -> Adder {
     let adder = Adder::new(gpu, 1 << 16);
     let mut rounds = 64;
@@ -72,7 +72,7 @@ fn every_span_comes_back_when_there_are_more_than_a_query_set_holds() {
     assert_eq!(counted(&readings).get("syncs"), None, "a fence is none");
     let share = value(&readings, GPU_BUSY_SHARE);
     assert!(share > 0.0 && share <= 1.0, "{share}");
-    // The sets are in rotation by now, and must not bring back spans of the last sample.
+    // The sets are in rotation by now, and must not return spans of the last sample.
     let (readings, ()) = metered(&gpu, || ());
     assert_eq!(value(&readings, GPU_BUSY), 0.0);
 }
@@ -107,7 +107,7 @@ fn a_device_that_is_never_metered_has_no_queries() {
     run();
     assert_eq!(query_sets(), 0);
     metered(&gpu, run);
-    // Some backends do not count them.
+    // Some backends do not count query sets.
     assert!(query_sets() <= 1);
 }
 

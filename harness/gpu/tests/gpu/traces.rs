@@ -1,4 +1,4 @@
-//! When a device did what.
+//! Tests of traces of a device.
 
 use perfharness_contract::protocol::{Trace, TraceKind, TraceSpan};
 use perfharness_gpu::metric::{GPU_BUSY, HOST_WAIT};
@@ -7,7 +7,7 @@ use perfharness_platform::clock;
 
 use crate::support::{Adder, counted, metered, require_adapter, require_adapter_with, traced, value};
 
-/// Spans of a track, in the order of time.
+/// Returns the spans of a track, in the order of time.
 fn spans<'a>(trace: &'a Trace, track: &str) -> Vec<&'a TraceSpan> {
     let mut spans: Vec<&TraceSpan> = trace.spans.iter().filter(|span| span.track == track).collect();
     spans.sort_by_key(|span| span.start_ns);
@@ -18,7 +18,7 @@ fn names<'a>(spans: &[&'a TraceSpan]) -> Vec<&'a str> {
     spans.iter().map(|span| span.name.as_str()).collect()
 }
 
-/// By how much the spans of the device may be off.
+/// Returns the largest offset of the device's spans.
 fn uncertainty_ns(trace: &Trace) -> u64 {
     let place = trace.tracks["gpu"];
     assert!(!place.own_clock, "{trace:?}");
@@ -51,7 +51,7 @@ fn passes_and_copies_have_names_and_lie_between_their_submit_and_the_wait_for_th
         let end = span.start_ns + span.duration_ns;
         assert!(end <= after + slack, "{span:?} ends after {after}, by more than {slack}");
     }
-    // One after the other.
+    // The spans do not overlap.
     assert!(device.windows(2).all(|pair| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns));
     assert!(device[1].duration_ns > 0);
     assert_eq!(trace.facts["adapter"], gpu.facts().name);
@@ -117,11 +117,11 @@ fn a_trace_and_a_meter_find_the_same_device_time() {
     let (readings, ()) = metered(&gpu, run);
     let device = spans(&trace, "gpu");
     assert_eq!(device.len(), 3);
-    // Two runs on a busy machine are not the same to the nanosecond; that they are of one size is enough here.
+    // Two runs on a busy machine differ in the nanoseconds; the same magnitude is enough here.
     let traced: u64 = device.iter().map(|span| span.duration_ns).sum();
     let ratio = traced as f64 / value(&readings, GPU_BUSY);
     assert!((0.1..10.0).contains(&ratio), "{ratio}");
-    // Nothing of the trace is left in the meter.
+    // Nothing of the trace remains in the meter.
     assert_eq!(counted(&readings), [("dispatches", 3.0), ("submits", 3.0), ("syncs", 3.0)].into());
     assert!(value(&readings, HOST_WAIT) > 0.0);
 }
@@ -130,7 +130,7 @@ fn a_trace_and_a_meter_find_the_same_device_time() {
 fn every_span_comes_back_by_its_name_when_there_are_more_than_a_query_set_holds() {
     let Some(gpu) = require_adapter() else { return };
     let adder = Adder::new(&gpu, 64);
-    // The second time the sets are in rotation.
+    // The second time, the sets are in rotation.
     for _ in 0..2 {
         let (trace, ()) = traced(&gpu, || {
             for _ in 0..2500 {

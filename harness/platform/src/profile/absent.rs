@@ -1,4 +1,4 @@
-//! No profiler.
+//! Systems and builds without a profiler.
 
 use super::Stack;
 

@@ -1,4 +1,4 @@
-//! The profiler of Linux and macOS.
+//! Profiler of Linux and macOS.
 
 use pprof::{Frames, ProfilerGuard, ProfilerGuardBuilder};
 
@@ -27,15 +27,15 @@ impl Profiler {
     }
 }
 
-/// The thread's number as the profiler writes it down.
+/// Number of the thread in the profiler's notation.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
 fn own_thread() -> u64 {
     // SAFETY: no memory is involved.
     unsafe { libc::pthread_self() as u64 }
 }
 
-/// The names of a stack, the outermost first. A frame has several where the compiler inlined and debug information
-/// tells of it; the innermost comes first, as the innermost frame does.
+/// Returns the names of a stack, outermost first. A frame has several names if the compiler inlined functions and debug
+/// information lists them; the innermost comes first, like the innermost frame.
 fn names(frames: &Frames) -> Vec<String> {
     let frames = frames.frames.iter().map(|frame| frame.iter().map(pprof::Symbol::name).collect());
     let mut names: Vec<String> = without_profiler(frames.collect()).iter().map(|name| plain(name)).collect();
@@ -43,19 +43,19 @@ fn names(frames: &Frames) -> Vec<String> {
     names
 }
 
-/// All names, less those of the frames that take the stack. Of what is inlined there some names have no path.
+/// Returns all names without those of the frames that take the stack. Some names of inlined functions have no path.
 fn without_profiler(frames: Vec<Vec<String>>) -> Vec<String> {
     let is_own = |frame: &Vec<String>| frame.iter().any(|name| is_profiler(name));
     frames.into_iter().skip_while(is_own).flatten().collect()
 }
 
-/// A name without what the system's linker adds.
+/// Returns a name without the suffix of the system's linker.
 fn plain(name: &str) -> String {
     // `write@@GLIBC_2.2.5`.
     name.split_once("@@").map_or(name, |(name, _)| name).to_owned()
 }
 
-/// Whether a function is one of those that take the stack, down to the call of the signal's handler.
+/// Whether a function belongs to the frames that take the stack, down to the call of the signal handler.
 fn is_profiler(name: &str) -> bool {
     const OWN: [&str; 6] = [
         "_Unwind_Backtrace",

@@ -1,9 +1,10 @@
-// Collects the different keys, if they are few: each workgroup those of its tile, then all together.
+// Collects the different keys if they are few: each workgroup those of its tile, then all together.
 
 const SIZE = 256u;
 const ITEMS = 16u;
 const LOCAL_BITS = 10u;
-// With more collisions than this, a set is as good as full. The workgroup's is given up sooner: there is another.
+// With more collisions than this, a set counts as full. The workgroup's set is abandoned sooner, since the global set
+// remains.
 const PROBES = 64u;
 const LOCAL_PROBES = 8u;
 
@@ -11,7 +12,7 @@ const LOCAL_PROBES = 8u;
 @group(0) @binding(1) var<storage, read_write> state: State;
 // A set of keys; 0 is an empty slot.
 @group(0) @binding(2) var<storage, read_write> slots: array<atomic<u32>, 4096>;
-// The keys of the set, in no order.
+// Keys of the set, in no particular order.
 @group(0) @binding(3) var<storage, read_write> found: array<u32, CAPACITY>;
 
 var<workgroup> local_slots: array<atomic<u32>, 1024>;
@@ -40,13 +41,13 @@ fn publish(key: u32) {
             seen = swap.old_value;
         }
         if seen == key { return; }
-        // A weak exchange may fail for no reason; the slot is tried again then.
+        // A weak exchange may fail spuriously; the slot is then tried again.
         if seen != 0u { slot = (slot + 1u) % (1u << SLOT_BITS); }
     }
     atomicMax(&state.count, CAPACITY + 1u);
 }
 
-// Keeps a key in the workgroup's own set, which most labels find themselves in already.
+// Keeps a key in the workgroup's own set, which already holds most keys.
 fn keep(key: u32) {
     if key == 0u {
         atomicStore(&has_smallest, 1u);

@@ -1,4 +1,4 @@
-// What the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the labels' order.
+// Functions that the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the same order.
 //
 // A kernel that sorts or searches declares `var<workgroup> keys`, which these functions use.
 

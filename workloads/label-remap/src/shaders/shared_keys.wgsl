@@ -1,5 +1,5 @@
-// Sorts the first `count` of the workgroup's keys, `size` threads strong: a bitonic network over the next power
-// of two, which the caller has filled up with the largest key.
+// Sorts the first `count` keys of the workgroup with `size` threads: a bitonic network over the next power of two,
+// which the caller has padded with the largest key.
 fn sort_shared(count: u32, thread: u32, size: u32) {
     let padded = padded_count(count);
     for (var run = 2u; run <= padded; run *= 2u) {
@@ -24,7 +24,7 @@ fn padded_count(count: u32) -> u32 {
     return select(1u << (32u - countLeadingZeros(count - 1u)), 1u, count <= 1u);
 }
 
-// How many of the workgroup's first `count` keys are smaller.
+// Returns how many of the workgroup's first `count` keys are smaller.
 fn rank_shared(key: u32, count: u32) -> u32 {
     var low = 0u;
     var high = count;

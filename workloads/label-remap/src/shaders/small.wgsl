@@ -1,4 +1,4 @@
-// Everything in one workgroup, for inputs that fit its memory.
+// Handles inputs that fit the memory of one workgroup.
 
 const SIZE = 256u;
 const CAPACITY = 1024u;
@@ -7,8 +7,8 @@ const SLOT_BITS = 11u;
 @group(0) @binding(0) var<storage, read> labels: array<i32>;
 @group(0) @binding(1) var<storage, read_write> ranks: array<u32>;
 
-// A set of keys; 0 is an empty slot, so the smallest key has a mark of its own. Twice the capacity, so that there
-// is always an empty slot.
+// A set of keys. 0 is an empty slot, so the smallest key has a separate mark. The set has twice the capacity, so that
+// there is always an empty slot.
 var<workgroup> slots: array<atomic<u32>, 2048>;
 var<workgroup> has_smallest: atomic<u32>;
 var<workgroup> found: atomic<u32>;
@@ -36,7 +36,7 @@ fn insert(key: u32) {
             seen = swap.old_value;
         }
         if seen == key { return; }
-        // A weak exchange may fail for no reason; the slot is tried again then.
+        // A weak exchange may fail spuriously; the slot is then tried again.
         if seen != 0u { slot = (slot + 1u) % (1u << SLOT_BITS); }
     }
 }

@@ -1,8 +1,8 @@
-// One workgroup puts the different keys in order, and empties the set for the next time.
+// One workgroup sorts the different keys and empties the set for the next iteration.
 //
-// Few keys are sorted in the workgroup's memory. If they were too many to be collected, all labels are sorted:
-// by digits, least first, each thread with a stretch of its own. One workgroup is far from what the device could
-// do, but labels of thousands of classes are rare, and the other case pays nothing for this one.
+// Few keys are sorted in the memory of the workgroup. If there were too many to collect, all labels are sorted by
+// digits, least significant first, each thread with a range of its own. One workgroup uses a small part of the device,
+// but labels of thousands of classes are rare, and the common case pays nothing for this one.
 
 const SIZE = 256u;
 const DIGIT_BITS = 4u;
@@ -14,11 +14,11 @@ const DIGITS = 16u;
 @group(0) @binding(3) var<storage, read_write> found: array<u32, CAPACITY>;
 @group(0) @binding(4) var<storage, read_write> sorted: array<u32>;
 @group(0) @binding(5) var<storage, read_write> other: array<u32>;
-// Keys in `sorted`.
+// Number of keys in `sorted`.
 @group(0) @binding(6) var<storage, read_write> distinct: u32;
 
-// Keys to be sorted, or the counts of every digit and thread: digit * SIZE + thread. It is all the memory that every
-// device grants a workgroup.
+// Keys to be sorted, or the counts of every digit and thread: digit * SIZE + thread. This is all the memory that every
+// device guarantees to a workgroup.
 var<workgroup> keys: array<u32, 4096>;
 
 @compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) thread: u32) {
@@ -52,7 +52,7 @@ fn sort_many(thread: u32) {
     let each = (n + SIZE - 1u) / SIZE;
     let first = min(thread * each, n);
     let end = min(first + each, n);
-    // From the labels to `sorted`, to `other`, to `sorted` and so on; the last of eight passes ends in `other`.
+    // The passes go from the labels to `sorted`, to `other`, to `sorted` and so on; the last of eight ends in `other`.
     for (var pass_number = 0u; pass_number < 32u / DIGIT_BITS; pass_number++) {
         let shift = pass_number * DIGIT_BITS;
         for (var digit = 0u; digit < DIGITS; digit++) { keys[digit * SIZE + thread] = 0u; }
@@ -97,7 +97,7 @@ fn offsets(thread: u32) {
     workgroupBarrier();
 }
 
-// The sum of the values of all threads before this one. Uses the first SIZE keys.
+// Returns the sum of the values of all threads before this one. Uses the first SIZE keys.
 fn sum_before(value: u32, thread: u32) -> u32 {
     keys[thread] = value;
     workgroupBarrier();

@@ -1,11 +1,11 @@
-// What the three kernels for larger inputs hand to each other.
+// State that the three kernels for larger inputs share.
 
-// So many different keys are handled in the memory of a workgroup.
+// Number of different keys that fit the memory of a workgroup.
 const CAPACITY = 2048u;
 const SLOT_BITS = 12u;
 
 struct State {
-    // Keys in `found`; more than CAPACITY says that there were too many to keep them.
+    // Number of keys in `found`; a number above CAPACITY says that there were too many to keep.
     count: atomic<u32>,
     // Whether the smallest key, which stands for an empty slot, is among them.
     has_smallest: atomic<u32>,

@@ -1,19 +1,19 @@
-// What all kernels share: the batch at hand, the pass at hand, and the masks.
+// Parts that all kernels share: the current batch, the current pass, and the masks.
 
 struct Batch {
-    // Place of its first image in the iteration's order.
+    // Position of its first image in the iteration's order.
     first: u32,
-    // Its images.
+    // Number of its images.
     count: u32,
 }
 
 @group(0) @binding(0) var<uniform> batch: Batch;
-// The number of the pass at hand, and behind it the keys of all passes of the trial.
+// Number of the current pass, followed by the keys of all passes of the trial.
 @group(0) @binding(1) var<storage, read> passes: array<u32>;
 
-// Vectors of four in a token.
+// Number of vectors of four in a token.
 const LANES = WIDTH / 4u;
-// Tokens in a row of an image.
+// Number of tokens in a row of an image.
 const COLUMNS = SIZE / PATCH;
 
 const MIXED = 0u;
@@ -26,7 +26,7 @@ fn scatter(value: u32) -> u32 {
     return (word >> 22u) ^ word;
 }
 
-// The key of the mask of an image of the batch.
+// Returns the key of the mask of an image of the batch.
 fn mask_of(image: u32) -> u32 {
     return scatter(passes[passes[0] + 1u] ^ scatter(batch.first + image));
 }

@@ -1,4 +1,4 @@
-// The tokens of a batch, two tokens for each thread.
+// Computes the tokens of a batch, two tokens per thread.
 
 @group(0) @binding(6) var<storage, read_write> x: array<real4>;
 

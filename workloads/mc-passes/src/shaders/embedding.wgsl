@@ -1,5 +1,5 @@
-// PATCHES patches become tokens. The weights are the same for all threads of a group and all patches of a thread, so
-// that they are seldom loaded.
+// Turns PATCHES patches into tokens. All threads of a group and all patches of a thread use the same weights, so that
+// they are seldom loaded.
 
 @group(0) @binding(2) var<storage, read> pixels: array<real4>;
 @group(0) @binding(3) var<storage, read> embedding: array<real4>;
@@ -7,12 +7,12 @@
 const ROW = SIZE / 4u;
 const PATCH_ROW = PATCH / 4u;
 
-// Where the patch of a token starts.
+// Returns where the patch of a token starts.
 fn corner(image: u32, token: u32) -> u32 {
     return image * COLORS * SIZE * ROW + token / COLUMNS * PATCH * ROW + token % COLUMNS * PATCH_ROW;
 }
 
-// The token of the first patch, and behind it those of the others.
+// Returns the token of the first patch, followed by those of the others.
 fn embed(corners: array<u32, PATCHES>) -> array<vec4f, PATCHES * LANES> {
     var sum: array<vec4f, PATCHES * LANES>;
     var weight = 0u;

@@ -1,7 +1,7 @@
-// The whole encoder in one kernel: one group for each image, whose tokens never leave its memory. A thread has one patch
+// The whole encoder in one kernel: one group per image, whose tokens never leave its memory. A thread handles one patch
 // at a time, because with two most threads of a group would be idle.
 
-// Tokens, and when all have been mixed, the sums over those of each thread.
+// Tokens, and after the mixing the partial sums of each thread.
 var<workgroup> x: array<vec4f, TOKENS * LANES>;
 
 fn embedded(image: u32, token: u32, c: u32) -> vec4f {

@@ -1,4 +1,4 @@
-// One group for each image.
+// One group per image.
 
 @group(0) @binding(7) var<storage, read> y: array<real4>;
 

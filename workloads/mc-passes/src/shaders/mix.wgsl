@@ -1,4 +1,4 @@
-// One group for each image, so that the tokens of the others are loaded once for all threads.
+// One group per image, so that the tokens of the others are loaded once for all threads.
 
 @group(0) @binding(6) var<storage, read> x: array<real4>;
 @group(0) @binding(7) var<storage, read_write> y: array<real4>;

@@ -1,4 +1,4 @@
-// A token takes up the others. Where they are, `embedded` knows.
+// Mixes the other tokens of an image into a token. `embedded` locates them.
 
 @group(0) @binding(4) var<storage, read> mixing: array<real>;
 

@@ -1,6 +1,6 @@
-// A token goes through a perceptron.
+// Sends a token through a perceptron.
 
-// For each hidden value a row of weights into it, and a row out of it.
+// For each hidden value, a row of weights into it and a row out of it.
 @group(0) @binding(5) var<storage, read> perceptron: array<real4>;
 
 fn pass_token(token: array<vec4f, LANES>, place: u32, mask: u32) -> array<vec4f, LANES> {

@@ -1,4 +1,4 @@
-// One thread for each token, in place.
+// One thread per token, in place.
 
 @group(0) @binding(7) var<storage, read_write> y: array<real4>;
 

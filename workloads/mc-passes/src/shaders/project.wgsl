@@ -1,4 +1,4 @@
-// The mean of the tokens becomes the features.
+// Projects the mean of the tokens to the features.
 
 @group(0) @binding(8) var<storage, read> projection: array<real4>;
 

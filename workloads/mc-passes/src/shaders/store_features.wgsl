@@ -1,4 +1,4 @@
-// The features of each pass by themselves, for the host to add up.
+// Stores the features of each pass separately; the host adds them up.
 
 @group(0) @binding(9) var<storage, read_write> output: array<vec4f>;
 

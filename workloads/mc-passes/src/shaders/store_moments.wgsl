@@ -1,4 +1,4 @@
-// Means, and behind each the sum of squared deviations from it, brought forward by one pass (Welford). Sums of squares
+// Updates the means, and after each mean the sum of squared deviations from it, by one pass (Welford). Sums of squares
 // would lose the variance in float32.
 
 @group(0) @binding(9) var<storage, read_write> output: array<vec4f>;

@@ -6,7 +6,7 @@ use perfharness_gpu::testing::require_adapter;
 
 use super::*;
 
-/// Exact metrics that are not 0 of one iteration after another, or nothing where the benchmark cannot run here.
+/// Returns the exact metrics of an iteration that are not 0, or `None` if the benchmark cannot run here.
 fn counted(case: &str, variant: &str) -> Option<BTreeMap<String, f64>> {
     let workload = workload();
     let setup = workload.setup(1, "auto", ".");
@@ -29,7 +29,7 @@ fn counted(case: &str, variant: &str) -> Option<BTreeMap<String, f64>> {
     Some(exact.map(value).filter(|(_, value)| *value != 0.0).collect())
 }
 
-/// What is due of a case: images, passes, trials, batches and snapshots.
+/// Returns the expected counts of a case from its images, passes, trials, batches and snapshots.
 fn due(variant: &str, n: f64, t: f64, k: f64, batches: f64, snapshots: f64) -> BTreeMap<String, f64> {
     let pixels = 4.0 * 3.0 * 224.0 * 224.0 * n;
     let keys = 4.0 * (t + 1.0) * k;
@@ -67,7 +67,7 @@ fn due(variant: &str, n: f64, t: f64, k: f64, batches: f64, snapshots: f64) -> B
         due.insert(metric::UPLOAD_BYTES, pixels / 2.0 + keys);
     }
     if variant == UNIFIED {
-        // Buffers are taken back from the device with one wait, and written in place.
+        // The buffers are mapped with one wait, and written in place.
         due.extend([
             (metric::UPLOAD_BYTES, keys),
             (metric::UPLOAD_COPIES, k),
@@ -94,7 +94,7 @@ fn every_decode_copy_and_sync_is_accounted_for() {
 
 #[test]
 fn the_document_s_redundancy_follows_from_what_was_counted() {
-    // Counts of the small case equal the formula, see above; this is the formula at the document's size.
+    // The counts of the small case equal the formula, see above; this applies the formula to the document's size.
     let slow = due(SLOW, 500.0, 64.0, 10.0, 8.0, 3.0);
     let once = due(DOCUMENTED, 500.0, 64.0, 10.0, 8.0, 3.0);
     assert_eq!((slow[DECODES], once[DECODES]), (320_000.0, 500.0));
@@ -103,7 +103,7 @@ fn the_document_s_redundancy_follows_from_what_was_counted() {
     if require_adapter().is_none() {
         return;
     }
-    // One image goes through all 640 passes, and the share is what was measured.
+    // One image goes through all 640 passes, and the measured share must agree.
     for variant in [SLOW, DOCUMENTED, OPTIMIZED] {
         let counts = counted("px224-n1-k10", variant).unwrap();
         assert_eq!(counts, due(variant, 1.0, 64.0, 10.0, 1.0, 3.0), "{variant}");

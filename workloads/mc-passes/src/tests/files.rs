@@ -1,4 +1,4 @@
-//! Folders as users have them.
+//! Tests of folders as users have them.
 
 use std::fs;
 
@@ -138,7 +138,7 @@ fn a_file_that_goes_bad_between_is_named() {
         placed.load(1).unwrap();
         let error = placed.run(0).unwrap_err().to_string();
         assert!(error.contains("00002.png"), "{variant}: {error}");
-        // What was recorded and not submitted is no obstacle to the next iteration.
+        // Commands that were recorded but not submitted do not disturb the next iteration.
         fs::write(&three.files[2], whole).unwrap();
         placed.run(1).unwrap();
         assert!(placed.check(1).unwrap().passed, "{variant}");

@@ -1,4 +1,4 @@
-//! Every variant against the float64 reference, files of all kinds, and exact counts.
+//! Tests every variant against the float64 reference, with files of all kinds, and its exact counts.
 
 mod counts;
 mod files;
@@ -23,12 +23,12 @@ fn params(images: usize, passes: u64, trials: u64, batch: usize) -> Params {
     Params::new(224, images, passes, trials, batch, BUDGET)
 }
 
-/// A folder with so many of the files that the cases use.
+/// Makes a folder with the first `count` files that the cases use.
 fn made(folder: &Path, count: usize) -> Folder {
     Folder { files: photographs::make_files(folder, count).unwrap(), skipped: Vec::new() }
 }
 
-/// A placement of a variant outside of any case.
+/// Creates a placement of a variant outside any case.
 fn place(gpu: &Gpu, variant: &str, params: &Params, folder: &Folder) -> Result<Box<dyn Measured>, Failure> {
     let setup = Setup::new(1, "auto", ".");
     let gpu = gpu.clone();
@@ -46,7 +46,7 @@ fn place(gpu: &Gpu, variant: &str, params: &Params, folder: &Folder) -> Result<B
     })
 }
 
-/// As [`place`], or nothing where the adapter lacks what the variant needs.
+/// As [`place`], or `None` if the adapter lacks something that the variant needs.
 fn place_if_able(gpu: &Gpu, variant: &str, params: &Params, folder: &Folder) -> Option<Box<dyn Measured>> {
     match place(gpu, variant, params, folder) {
         Ok(placed) => Some(placed),
@@ -58,7 +58,7 @@ fn place_if_able(gpu: &Gpu, variant: &str, params: &Params, folder: &Folder) -> 
     }
 }
 
-/// What the device counts in one iteration.
+/// Returns the device's readings of one iteration.
 fn metered(
     gpu: &Gpu,
     placed: &mut dyn Measured,

@@ -1,4 +1,4 @@
-//! Right results, and wrong ones that are found.
+//! Tests that right results pass and wrong ones are found.
 
 use perfharness_contract::Setup;
 use perfharness_gpu::GpuOptions;
@@ -77,7 +77,7 @@ fn an_adapter_with_small_bindings_gets_more_batches_and_the_same_result() {
         let mut placed = place(&gpu, variant, &case, &files).unwrap();
         placed.load(1).unwrap();
         let readings = metered(&gpu, &mut *placed, 0);
-        // 16 MiB hold 27 images of 602,112 bytes, so there are two batches of four kernels in each pass.
+        // 16 MiB hold 27 images of 602,112 bytes, so each pass has two batches of four kernels.
         assert_eq!(reading(&readings, metric::DISPATCHES), 4.0 * (2.0 * 4.0 + 1.0), "{variant}");
         assert_eq!(reading(&readings, SYNCS), syncs, "{variant}");
         assert!(placed.check(0).unwrap().passed, "{variant}");
@@ -103,7 +103,7 @@ fn an_adapter_without_timestamps_gives_the_same_result() {
 fn the_result_of_another_iteration_is_found() {
     let Some(gpu) = require_adapter() else { return };
     let folder = tempfile::tempdir().unwrap();
-    // A single image, so that masks alone tell the iterations apart.
+    // A single image, so that only the masks distinguish the iterations.
     let files = made(folder.path(), 1);
     for variant in VARIANTS {
         let Some(mut placed) = place_if_able(&gpu, variant, &params(1, 64, 1, 1), &files) else { continue };
@@ -116,7 +116,7 @@ fn the_result_of_another_iteration_is_found() {
     }
 }
 
-/// Forgets to go on to the next pass once, so that the masks of that pass are used twice and the last ones never.
+/// Fails to advance to the next pass once, so that the masks of one pass are used twice and the last ones never.
 struct Stale {
     gpu: Gpu,
     tensor: Tensor,

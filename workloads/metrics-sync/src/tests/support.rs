@@ -1,4 +1,4 @@
-//! Placements for tests, and what they count.
+//! Placements for tests, and their counts.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) const SEED: u64 = 7;
 pub(crate) trait Bench: Measured {
     fn history(&mut self) -> &mut History;
 
-    /// One iteration and its check.
+    /// Runs one iteration and its check.
     fn checked(&mut self, index: u64) -> Check {
         self.run(index).unwrap();
         self.fence().unwrap();
@@ -41,7 +41,7 @@ fn bench<D: Delivery + 'static>(gpu: &Gpu, steps: u64, seed: u64) -> Box<dyn Ben
     Box::new(bench)
 }
 
-/// A placement of each variant outside a worker, loaded with round 5.
+/// Creates a placement of each variant outside a worker, loaded with round 5.
 pub(crate) fn benches(gpu: &Gpu, steps: u64, seed: u64) -> [(&'static str, Box<dyn Bench>); 4] {
     [
         (SLOW, bench::<Slow>(gpu, steps, seed)),
@@ -51,12 +51,12 @@ pub(crate) fn benches(gpu: &Gpu, steps: u64, seed: u64) -> [(&'static str, Box<d
     ]
 }
 
-/// A workload with one case, `case`, of so many steps.
+/// Returns a workload with one case, `case`, of `steps` steps.
 pub(crate) fn of_steps(steps: u64) -> Workload {
     define(vec![Case::new("case", Params { steps })]).build()
 }
 
-/// The exact counts of one iteration.
+/// Returns the exact counts of one iteration.
 pub(crate) fn counts(steps: u64, variant: &str) -> BTreeMap<String, f64> {
     exact_counts(&of_steps(steps), "case", variant)
 }

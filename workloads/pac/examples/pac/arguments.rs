@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line of the example.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ const USAGE: &str = "usage: pac X.npy META.json MI.npy [--normalisation textbook
 
 const FLAGS: [&str; 5] = ["--normalisation", "--precision", "--device", "--threads", "--repeat"];
 
-/// What is asked for.
+/// A request of the user.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// How to use the program.
+    /// Show how to use the program.
     Help(&'static str),
     Index(Arguments),
 }
 
-/// What the index is computed in.
+/// Precision of the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
     F32,
     F64,
 }
 
-/// What it is computed on.
+/// Device of the computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Device {
     Cpu,
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     pub(crate) normalisation: Normalisation,
     pub(crate) precision: Precision,
     pub(crate) device: Device,
-    /// 0 for all that there are.
+    /// Number of threads; 0 for all processors.
     pub(crate) threads: usize,
     /// At least 1.
     pub(crate) repeat: usize,
@@ -60,9 +60,9 @@ impl Asked {
                 continue;
             }
             if !FLAGS.contains(&argument.as_str()) {
-                return Err(format!("there is no {argument}; {USAGE}"));
+                return Err(format!("unknown option {argument}; {USAGE}"));
             }
-            let value = arguments.next().ok_or_else(|| format!("{argument} takes a value; {USAGE}"))?;
+            let value = arguments.next().ok_or_else(|| format!("{argument} needs a value; {USAGE}"))?;
             let wrong = || format!("{argument} cannot be `{value}`; {USAGE}");
             match (argument.as_str(), value.as_str()) {
                 ("--normalisation", "textbook") => normalisation = Normalisation::Textbook,
@@ -77,14 +77,14 @@ impl Asked {
             }
         }
         if device == Device::Gpu && threads.is_some() {
-            return Err("--threads is for --device cpu".into());
+            return Err("--threads applies only to --device cpu".into());
         }
         if device == Device::Gpu && precision == Precision::F64 {
             return Err("the GPU computes in f32; leave out --precision f64 or --device gpu".into());
         }
         let given = files.len();
         let [x, meta, index] =
-            files.try_into().map_err(|_| format!("{given} files are given, not three; {USAGE}"))?;
+            files.try_into().map_err(|_| format!("{given} files are given instead of three; {USAGE}"))?;
         let threads = threads.unwrap_or(0);
         Ok(Self::Index(Arguments { x, meta, index, normalisation, precision, device, threads, repeat }))
     }
@@ -117,12 +117,12 @@ mod tests {
         for (line, what) in [
             ("", "0 files are given"),
             ("x m", "2 files are given"),
-            ("x m i --fast", "there is no --fast;"),
-            ("x m i --repeat", "--repeat takes a value"),
+            ("x m i --fast", "unknown option --fast;"),
+            ("x m i --repeat", "--repeat needs a value"),
             ("x m i --repeat 0", "--repeat cannot be `0`"),
             ("x m i --threads many", "--threads cannot be `many`"),
             ("x m i --precision f16", "--precision cannot be `f16`"),
-            ("x m i --device gpu --threads 2", "--threads is for --device cpu"),
+            ("x m i --device gpu --threads 2", "--threads applies only to --device cpu"),
             ("x m i --device gpu --precision f64", "the GPU computes in f32"),
         ] {
             let told = parse(line).unwrap_err();

@@ -1,9 +1,9 @@
-//! The modulation index of a file, so that other programs can be compared on equal input.
+//! Computes the modulation index of a file, so that other programs can be compared on equal input.
 //!
 //! `pac X.npy META.json MI.npy [--normalisation textbook|tensorpac] [--precision f32|f64] [--device cpu|gpu]
 //! [--threads N] [--repeat N]` reads the signal (float32, channels x samples) and its parameters, writes the index
-//! (float64, amplitude x phase x channel), and prints one line of JSON: the median seconds of a whole call, in which
-//! the design of the filters and the planning of the transforms are included, and the threads that worked.
+//! (float64, amplitude x phase x channel), and prints one line of JSON: the median seconds of a whole call, which
+//! include the design of the filters and the planning of the transforms, and the number of threads.
 
 mod arguments;
 
@@ -23,7 +23,7 @@ use arguments::{Arguments, Asked, Device, Precision};
 
 fn main() -> ExitCode {
     let Err(error) = run(std::env::args().skip(1)) else { return ExitCode::SUCCESS };
-    // Nothing is left to be done when even this cannot be written.
+    // If this write fails, too, nothing is left to report it to.
     let _ = writeln!(std::io::stderr(), "pac: {error}");
     ExitCode::FAILURE
 }
@@ -96,7 +96,7 @@ fn on_cpu<T: Scalar>(
     Ok(index)
 }
 
-/// The device is opened before; a call plans, uploads and waits for the index. One thread of the host takes part.
+/// The device is opened beforehand; a call plans, uploads and waits for the index. One thread of the host takes part.
 fn on_gpu(arguments: &Arguments, settings: &Settings, shape: Shape, x: &[f32]) -> Result<Vec<f64>, Failure> {
     const BUDGET: u64 = 64 << 20;
     let gpu = Gpu::new("auto", &GpuOptions::default())?;
@@ -125,7 +125,7 @@ fn report(seconds: f64, threads: usize) {
     print(&serde_json::json!({ "seconds": seconds, "threads": threads }).to_string());
 }
 
-#[expect(clippy::print_stdout, reason = "this line is what the program is for")]
+#[expect(clippy::print_stdout, reason = "this line is the result of the program")]
 fn print(line: &str) {
     println!("{line}");
 }

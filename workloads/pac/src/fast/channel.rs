@@ -1,4 +1,4 @@
-//! One channel, from its samples to the sums of its bins.
+//! Computation of one channel, from its samples to the sums of its bins.
 
 use pulp::Arch;
 use rustfft::num_complex::Complex;
@@ -9,10 +9,10 @@ use super::scalar::Scalar;
 use super::sectors::Sectors;
 use super::spectrum::{Pair, Spectrum};
 
-/// The parts of a transform that hold the two bands of a pair.
+/// Parts of a transform that hold the two bands of a pair.
 const PARTS: [Part; 2] = [Part::Real, Part::Imaginary];
 
-/// What the channels share.
+/// Data that the channels share.
 pub(super) struct Shared<T> {
     pub(super) spectrum: Spectrum<T>,
     pub(super) sectors: Sectors<T>,
@@ -23,7 +23,7 @@ pub(super) struct Channel<T> {
     arch: Arch,
     /// Spectrum of the circle of samples.
     input: Vec<Complex<T>>,
-    /// Two filtered signals, real and imaginary, behind the transform back.
+    /// Two filtered signals, real and imaginary, after the inverse transform.
     filtered: Vec<Complex<T>>,
     /// Their Hilbert transforms.
     hilbert: Vec<Complex<T>>,
@@ -80,7 +80,7 @@ impl<T: Scalar> Channel<T> {
     /// Transforms the signal with its extensions.
     fn transform(&mut self, spectrum: &Spectrum<T>, x: &[T]) {
         let (n, m, length) = (x.len(), spectrum.extension, self.input.len());
-        // A mean far from 0 would take digits from all frequencies. It goes around the transform.
+        // A mean far from 0 would cost all frequencies digits, so it bypasses the transform.
         let mean = x.iter().map(|x| x.widen()).sum::<f64>() / n as f64;
         let offset = T::narrow(mean);
         let input = &mut self.input;
@@ -97,7 +97,7 @@ impl<T: Scalar> Channel<T> {
         self.input[0].re = self.input[0].re + offset * T::narrow(length as f64);
     }
 
-    /// Filters to a pair of bands, and makes the Hilbert transforms of the two signals.
+    /// Filters to a pair of bands, and computes the Hilbert transforms of the two signals.
     fn analytic(&mut self, spectrum: &Spectrum<T>, pair: &Pair<T>) {
         let Self { arch, input, filtered, hilbert, scratch, .. } = self;
         arch.dispatch(Filter { input, gain: &pair.gain, output: filtered });

@@ -1,20 +1,20 @@
 //! Sums of amplitudes in the bins of phases, for all pairs of bands at once.
 //!
-//! The amplitudes of sixteen bands at one time lie side by side, and are added to the bin of each of sixteen phase
-//! bands in turn: vector additions, of which the next never waits for the one before.
+//! The amplitudes of sixteen bands at one time are adjacent, and are added to the bin of each of sixteen phase bands in
+//! turn: with vector additions that never wait for each other.
 #![expect(clippy::inline_always, reason = "see `kernels`")]
 
 use pulp::NullaryFnOnce;
 
 use super::scalar::Scalar;
 
-/// Amplitude bands that are added together.
+/// Number of amplitude bands that are added together.
 const LANES: usize = 16;
-/// Phase bands whose bins fit the first cache together.
+/// Number of phase bands whose bins fit the first-level cache together.
 pub(super) const PHASES: usize = 16;
-/// Samples whose amplitudes are laid side by side at a time.
+/// Number of samples whose amplitudes are rearranged at a time.
 const TILE: usize = 128;
-/// Tiles that are summed in the signal's precision, before their sums are added in f64.
+/// Number of tiles that are summed in the signal's precision before their sums are added in f64.
 const TILES: usize = 16;
 
 /// Memory for the sums of a channel.
@@ -23,13 +23,13 @@ pub(super) struct Histogram<T> {
     /// Partial sums: (phase band, bin), and a lane for each amplitude band.
     partial: Vec<[T; LANES]>,
     rows: Vec<[T; LANES]>,
-    /// Where in `partial` the bin of each phase band is.
+    /// Position in `partial` of the bin of each phase band.
     slots: Vec<[u16; PHASES]>,
 }
 
-/// What there is to be summed in a channel.
+/// Bins and amplitudes of a channel.
 pub(super) struct Bands<'a, T> {
-    /// Samples of each band.
+    /// Number of samples of each band.
     pub(super) samples: usize,
     /// Bins of the phases: (phase band, sample).
     pub(super) bins: &'a [u8],
@@ -37,7 +37,7 @@ pub(super) struct Bands<'a, T> {
     pub(super) amplitudes: &'a [T],
 }
 
-/// Sets `sums`, (phase band, bin, amplitude band), and `counts`, (phase band, bin).
+/// Kernel that sets `sums`, (phase band, bin, amplitude band), and `counts`, (phase band, bin).
 pub(super) struct Sum<'a, T> {
     pub(super) histogram: &'a mut Histogram<T>,
     pub(super) bands: Bands<'a, T>,
@@ -110,7 +110,7 @@ impl<T: Scalar> Histogram<T> {
     fn add(&mut self, length: usize, phases: usize) {
         let partials = &mut self.partial[..];
         for (row, slots) in self.rows[..length].iter().zip(&self.slots) {
-            // Copies, as the compiler must see that the row and the sums are different memory.
+            // Copied, because the compiler must see that the row and the sums are different memory.
             let row = *row;
             for slot in &slots[..phases] {
                 let partial = &mut partials[usize::from(*slot)];

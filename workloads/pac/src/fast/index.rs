@@ -1,14 +1,14 @@
-//! From the sums of the bins to the index.
+//! Computation of the index from the sums of the bins.
 
 use crate::{Normalisation, Settings};
 
-/// Sums and counts of all channels, and what becomes of them.
+/// Sums and counts of all channels.
 pub(super) struct Totals {
     /// (channel, phase band, bin, amplitude band)
     pub(super) sums: Vec<f64>,
     /// (channel, phase band, bin)
     pub(super) counts: Vec<u64>,
-    /// Samples in every bin over the call.
+    /// Number of samples in every bin over the call.
     in_call: Vec<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Totals {
     }
 }
 
-/// The index of one pair; bins whose divisor is 0 are left out. It allocates nothing.
+/// Returns the index of one pair without bins whose divisor is 0. Allocates nothing.
 pub(crate) fn index_of_sums<'a>(sums: impl Iterator<Item = &'a f64> + Clone, divisors: &[u64]) -> f64 {
     let means = sums.zip(divisors).filter(|(_, count)| **count > 0).map(|(sum, count)| sum / *count as f64);
     let total: f64 = means.clone().sum();

@@ -1,5 +1,5 @@
-//! Loops over a whole signal. Like everything that [`Arch::dispatch`](pulp::Arch::dispatch) runs, they must be inlined
-//! into it, to be compiled with the vector instructions that the processor has.
+//! Loops over a whole signal. Like all code that [`Arch::dispatch`](pulp::Arch::dispatch) runs, they must be inlined
+//! into it, so that they are compiled with the vector instructions of the processor.
 #![expect(clippy::inline_always, reason = "see above")]
 
 use pulp::NullaryFnOnce;
@@ -7,14 +7,14 @@ use rustfft::num_complex::Complex;
 
 use super::scalar::Scalar;
 
-/// One of two real signals that are the real and the imaginary part of a complex one.
+/// One of two real signals that form the real and the imaginary part of a complex one.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Real,
     Imaginary,
 }
 
-/// The analytic signal of one band: what was filtered, and its Hilbert transform.
+/// The analytic signal of one band: the filtered signal and its Hilbert transform.
 #[derive(Clone, Copy)]
 pub(super) struct Analytic<'a, T> {
     pub(super) filtered: &'a [Complex<T>],
@@ -40,8 +40,8 @@ impl<T: Scalar> NullaryFnOnce for Filter<'_, T> {
     }
 }
 
-/// Turns the positive frequencies of a spectrum back by a quarter, and the negative ones forward, and divides all by
-/// their number. The mean, and the highest frequency of an even number, have no quarter and become 0.
+/// Turns the positive frequencies of a spectrum back by a quarter turn and the negative ones forward, and divides all
+/// by their number. The mean, and the highest frequency of an even number, have no quarter turn and become 0.
 pub(super) struct QuarterTurn<'a, T>(pub(super) &'a mut [Complex<T>]);
 
 impl<T: Scalar> NullaryFnOnce for QuarterTurn<'_, T> {

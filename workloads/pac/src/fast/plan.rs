@@ -1,4 +1,4 @@
-//! A plan: everything that does not depend on the samples, made once.
+//! Plan: everything that does not depend on the samples, computed once.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::settings::check_length;
 use crate::{Filters, PacError, Settings, Shape};
 
 /// Computes indexes of signals of one shape, in f32 or f64. After the first call it allocates nothing on one thread;
-/// with more, the pool allocates once in some sixty calls.
+/// with more threads, the pool allocates once in about sixty calls.
 pub struct Plan<T> {
     settings: Settings,
     shape: Shape,
@@ -24,7 +24,7 @@ pub struct Plan<T> {
     team: Team<T>,
 }
 
-/// Who works on the channels.
+/// Threads that process the channels.
 enum Team<T> {
     /// The caller's own thread.
     Alone(Box<Channel<T>>),
@@ -42,11 +42,11 @@ impl<T> std::fmt::Debug for Plan<T> {
 }
 
 impl<T: Scalar> Plan<T> {
-    /// Designs the filters and plans the transforms. The channels are shared among `threads` threads, of which there
-    /// are never more than channels; 0 are all that the machine has.
+    /// Designs the filters and plans the transforms. The channels are shared among `threads` threads, but never more
+    /// threads than channels; 0 stands for all processors of the machine.
     ///
     /// # Errors
-    /// When the settings or the shape are not what they must be, or there are no threads to be had.
+    /// Returns an error if the settings or the shape are invalid, or if the threads cannot be started.
     pub fn new(settings: &Settings, shape: Shape, threads: usize) -> Result<Self, PacError> {
         settings.check()?;
         shape.check()?;
@@ -67,7 +67,7 @@ impl<T: Scalar> Plan<T> {
         Ok(Self { settings: settings.clone(), shape, shared, totals, team })
     }
 
-    /// How many threads work.
+    /// Returns the number of threads.
     pub fn threads(&self) -> usize {
         match &self.team {
             Team::Alone(_) => 1,
@@ -75,8 +75,8 @@ impl<T: Scalar> Plan<T> {
         }
     }
 
-    /// Bytes that a call copies unchanged: the filtered signals, of which the transform leaves nothing, and the
-    /// amplitudes, which are laid side by side for every sixteen phase bands.
+    /// Bytes that a call copies unchanged: the filtered signals, which the transform overwrites, and the amplitudes,
+    /// which are rearranged for every sixteen phase bands.
     pub fn copied_bytes(&self) -> u64 {
         let filtered = 2 * (self.shared.spectrum.phase.len() + self.shared.spectrum.amplitude.len());
         let rows = self.settings.amplitude.len() * self.settings.phase.len().div_ceil(PHASES);
@@ -86,7 +86,7 @@ impl<T: Scalar> Plan<T> {
     /// Computes the index of `x`, (channel, sample), and writes it to `index`, (amplitude band, phase band, channel).
     ///
     /// # Errors
-    /// When a slice has another length than planned, or a sample is NaN or infinite; `index` is then as it was.
+    /// Returns an error if a slice has another length than planned, or a sample is NaN or infinite; `index` stays.
     pub fn index(&mut self, x: &[T], index: &mut [f64]) -> Result<(), PacError> {
         check_length("samples", x.len(), self.shape.len())?;
         check_length("indexes", index.len(), self.settings.indexes(self.shape.channels))?;
@@ -110,7 +110,7 @@ impl<T: Scalar> Plan<T> {
                 pool.install(|| {
                     work.for_each(|((x, sums), counts)| {
                         let thread = rayon::current_thread_index().unwrap_or(0);
-                        // Each thread has its own, so that nobody waits, and a panic ends the call anyway.
+                        // Each thread has its own channel, so no thread waits, and a panic ends the call anyway.
                         let mut channel = channels[thread].lock().unwrap_or_else(PoisonError::into_inner);
                         channel.sum(shared, x, sums, counts);
                     });

@@ -3,7 +3,7 @@
 use rustfft::FftNum;
 use rustfft::num_traits::Float;
 
-/// f32 or f64: what a signal is computed in. Sums over many samples are f64 in both.
+/// Precision of the computation, f32 or f64. Sums over many samples are f64 in both.
 pub trait Scalar: FftNum + Float {
     /// Rounds to this precision.
     fn narrow(value: f64) -> Self;

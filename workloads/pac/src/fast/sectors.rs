@@ -1,8 +1,8 @@
-//! The bin of a phase, without the phase.
+//! Bin of a phase, without computing the phase.
 //!
-//! The edges of the bins lie as far below the real axis as above. So the number of edges between the positive real
-//! axis and a point's mirror image above it tells the bin, and which side of an edge a point is on is the sign of a
-//! difference of two products. There is no angle and no branch.
+//! The edges of the bins are symmetric about the real axis. The bin therefore follows from the number of edges between
+//! the positive real axis and the mirror image of the point above it, and the side of an edge follows from the sign of
+//! a difference of two products. There is no angle and no branch.
 #![expect(clippy::inline_always, reason = "see `kernels`")]
 
 use std::f64::consts::{PI, TAU};
@@ -12,7 +12,7 @@ use pulp::NullaryFnOnce;
 use super::kernels::{Analytic, Part};
 use super::scalar::Scalar;
 
-/// Points that go through the edges together.
+/// Number of points that are compared with the edges together.
 const BLOCK: usize = 64;
 
 /// The bins of the phase.
@@ -25,7 +25,7 @@ pub(super) struct Sectors<T> {
 }
 
 impl<T: Scalar> Sectors<T> {
-    /// As many bins as [`crate::MAX_BINS`] at most.
+    /// Creates the sectors for `bins` bins, at most [`crate::MAX_BINS`].
     pub(super) fn new(bins: usize) -> Self {
         let edge = |j: usize| -PI + TAU * j as f64 / bins as f64;
         let upper = (bins / 2 + 1..bins).map(|j| edge(j).sin_cos());
@@ -33,8 +33,8 @@ impl<T: Scalar> Sectors<T> {
         Self { edges, above: (bins / 2) as u32, below: ((bins - 1) / 2) as u32 }
     }
 
-    /// The kernel that writes the bins of a signal. As with `atan2`, a point on the negative real axis is in bin 0,
-    /// and the origin is on the positive one.
+    /// Returns the kernel that writes the bins of a signal. As with `atan2`, a point on the negative real axis is in
+    /// bin 0, and the origin is on the positive real axis.
     pub(super) fn number<'a>(&'a self, signal: Analytic<'a, T>, bins: &'a mut [u8]) -> Number<'a, T> {
         Number { sectors: self, signal, bins }
     }

@@ -1,4 +1,4 @@
-//! What is planned once for signals of one length: transforms, gains and the circle of samples.
+//! Data that is planned once for signals of one length: transforms, gains and the circle of samples.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use super::scalar::Scalar;
 use crate::Filters;
 use crate::design::smooth_length;
 
-/// Two bands that are filtered together. In the real part of a spectrum's gain is the one, in the imaginary part the
-/// other, where there is one.
+/// Two bands that are filtered together. The real part of the spectrum's gain belongs to the first band, the imaginary
+/// part to the second, if there is one.
 pub(crate) struct Pair<T> {
     /// Number of the first band; the second is the next one.
     pub(crate) first: usize,
-    /// How many bands it is: one or two.
+    /// Number of bands: one or two.
     pub(crate) bands: usize,
     /// Squared gain at every frequency of the circle, divided by its length.
     pub(crate) gain: Vec<Complex<T>>,
 }
 
-/// Everything about the transforms that the channels share.
+/// Transforms and gains that the channels share.
 pub(crate) struct Spectrum<T> {
-    /// Samples of a channel.
+    /// Number of samples of a channel.
     pub(crate) samples: usize,
-    /// Samples that the signal is extended by at each end.
+    /// Number of samples by which the signal is extended at each end.
     pub(crate) extension: usize,
     /// Transforms around the circle, forward and back.
     pub(crate) circle: [Arc<dyn Fft<T>>; 2],
@@ -55,23 +55,23 @@ impl<T: Scalar> Spectrum<T> {
         Self { samples, extension, circle, padded, phase, amplitude }
     }
 
-    /// Samples around the circle.
+    /// Number of samples around the circle.
     pub(crate) fn circle_length(&self) -> usize {
         self.circle[0].len()
     }
 
-    /// Samples that the filtered signal is padded to.
+    /// Number of samples to which the filtered signal is padded.
     pub(crate) fn padded_length(&self) -> usize {
         self.padded[0].len()
     }
 
-    /// Complex numbers that any of the transforms needs beside its data.
+    /// Number of complex numbers that the largest transform needs beside its data.
     pub(crate) fn scratch_length(&self) -> usize {
         self.circle.iter().chain(&self.padded).map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0)
     }
 }
 
-/// Squared gains of one or two filters, from one transform of both.
+/// Returns the squared gains of one or two filters, from one transform of both.
 fn squared_gains<T: Scalar>(taps: &[Vec<f64>], fft: &dyn Fft<f64>) -> Vec<Complex<T>> {
     let length = fft.len();
     let tap = |band: usize, n: usize| taps.get(band).and_then(|taps| taps.get(n)).copied().unwrap_or(0.0);
@@ -79,7 +79,7 @@ fn squared_gains<T: Scalar>(taps: &[Vec<f64>], fft: &dyn Fft<f64>) -> Vec<Comple
     fft.process(&mut both);
     let scale = 1.0 / length as f64;
     let gain = |k: usize| {
-        // The spectrum of a real signal at -k is the conjugate of that at k, which takes the two apart.
+        // The spectrum of a real signal at -k is the conjugate of that at k, which separates the two.
         let (here, there) = (both[k], both[(length - k) % length].conj());
         let (first, second) = ((here + there) / 2.0, (here - there) / 2.0);
         Complex::new(T::narrow(first.norm_sqr() * scale), T::narrow(second.norm_sqr() * scale))
@@ -87,8 +87,8 @@ fn squared_gains<T: Scalar>(taps: &[Vec<f64>], fft: &dyn Fft<f64>) -> Vec<Comple
     (0..length).map(gain).collect()
 }
 
-/// A length of at least `least` that transforms fast: a power of two, or one times a small number. It lies 20 %
-/// above `least` at most.
+/// Returns a length of at least `least` that transforms fast: a power of two, or one times a small number. It is at
+/// most 20 % above `least`.
 fn quick_length(least: usize) -> usize {
     let multiple = |factor: usize| factor * least.div_ceil(factor).next_power_of_two();
     [1, 3, 5, 9, 15].into_iter().map(multiple).min().unwrap_or(least)

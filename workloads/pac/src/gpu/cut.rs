@@ -1,11 +1,11 @@
-//! How the work is cut into chunks, so that everything on the device obeys one budget. Pure: sizes and limits in,
-//! chunks out.
+//! Division of the work into chunks, so that everything on the device stays within one budget. A pure function from
+//! sizes and limits to chunks.
 
 use perfharness_contract::Failure;
 
 use super::COMPLEX_BYTES;
 
-/// What there is to be computed, and what may be used for it.
+/// Sizes of the computation, and limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
     pub(super) channels: u64,
@@ -16,30 +16,30 @@ pub(super) struct Need {
     pub(super) phase_bands: u64,
     pub(super) amplitude_bands: u64,
     pub(super) bins: u64,
-    /// Bytes of device memory that may be used beside the signals.
+    /// Device memory that may be used beside the signals, in bytes.
     pub(super) budget: u64,
-    /// Most bytes that a shader can be given in one piece.
+    /// Largest binding of a shader in bytes.
     pub(super) max_binding: u64,
-    /// Most workgroups in a dimension.
+    /// Largest number of workgroups in a dimension.
     pub(super) max_groups: u64,
 }
 
-/// What is at hand at one time.
+/// Sizes of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Channels whose spectra and bins are kept together.
+    /// Number of channels whose spectra and bins are kept together.
     pub(super) channels: u64,
-    /// Signals (two bands of a channel) that are transformed together.
+    /// Number of signals (two bands of a channel) that are transformed together.
     pub(super) signals: u64,
 }
 
-/// What tells the kernels about a step or a chunk; an upper bound of both.
+/// Size of the parameters of a step or a chunk; an upper bound of both.
 const UNIFORM_BYTES: u64 = 48;
-/// Steps of all transforms together, which have at most some twenty each.
+/// Number of steps of all transforms together; each has at most about twenty.
 const STEPS: u64 = 4 * 24;
 
 impl Need {
-    /// Samples of a signal in each of the buffers that it is transformed in.
+    /// Number of samples of a signal in each of its transform buffers.
     pub(super) fn row(&self) -> u64 {
         self.circle.max(self.padded)
     }
@@ -48,17 +48,17 @@ impl Need {
         [self.phase_bands.div_ceil(2), self.amplitude_bands.div_ceil(2)]
     }
 
-    /// Bytes of the bins of one channel.
+    /// Size of the bins of one channel in bytes.
     pub(super) fn bins_bytes(&self) -> u64 {
         self.phase_bands * self.samples.div_ceil(4) * 4
     }
 
-    /// What comes back: place and bits of a sample for each channel, and the indexes.
+    /// Number of values that are read back: position and bits of a sample for each channel, and the indexes.
     pub(super) fn result_count(&self) -> u64 {
         self.channels * (2 + self.phase_bands * self.amplitude_bands)
     }
 
-    /// Bytes that the chunks have no influence on.
+    /// Bytes that do not depend on the chunks.
     fn fixed(&self) -> u64 {
         let [phases, amplitudes] = self.pairs();
         let roots = (self.circle + self.padded) * COMPLEX_BYTES;
@@ -76,7 +76,7 @@ impl Need {
         3 * self.row() * COMPLEX_BYTES
     }
 
-    /// The largest chunks that the budget and the device allow.
+    /// Returns the largest chunks that the budget and the device allow.
     pub(super) fn cut(&self) -> Result<Cut, Failure> {
         let &Self { max_binding, max_groups, .. } = self;
         let pairs = self.pairs().into_iter().max().unwrap_or(1);
@@ -90,7 +90,7 @@ impl Need {
         ] {
             if bytes > max_binding {
                 return Err(Failure::Unavailable(format!(
-                    "{what} would take a binding of {bytes} bytes, and the device has {max_binding}; compute fewer \
+                    "{what} would need a binding of {bytes} bytes, and the device allows {max_binding}; compute fewer \
                      bands, channels or samples at a time, or choose another adapter with --device"
                 )));
             }
@@ -98,7 +98,7 @@ impl Need {
         let groups = self.row().div_ceil(64).max(self.phase_bands);
         if groups > max_groups {
             return Err(Failure::Unavailable(format!(
-                "{groups} workgroups would be needed in a dimension, and the device has {max_groups}; compute fewer \
+                "{groups} workgroups would be needed in a dimension, and the device allows {max_groups}; compute fewer \
                  samples or bands at a time, or choose another adapter with --device"
             )));
         }
@@ -110,7 +110,7 @@ impl Need {
             )));
         }
         let left = self.budget - self.fixed();
-        // Spectra are made in the buffers of the signals, so there are never more channels than signals.
+        // Spectra are computed in the buffers of the signals, so there are never more channels than signals.
         let channels = (left / (self.channel_bytes() + self.signal_bytes()))
             .min(self.channels)
             .min(max_binding / self.bins_bytes())
@@ -123,7 +123,7 @@ impl Need {
         Ok(Cut { channels, signals })
     }
 
-    /// Bytes that a cut takes at most.
+    /// Upper bound of the bytes that a cut takes.
     #[cfg(test)]
     fn bytes(&self, cut: Cut) -> u64 {
         self.fixed() + cut.channels * self.channel_bytes() + cut.signals * self.signal_bytes()

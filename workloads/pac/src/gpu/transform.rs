@@ -10,7 +10,7 @@ use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline};
 
 use super::{COMPLEX, Work, rows};
 
-/// What a kernel is told; see `step.wgsl`.
+/// Parameters of a kernel; see `step.wgsl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Step {
@@ -19,7 +19,7 @@ struct Step {
     direction: f32,
 }
 
-/// The kernels of the steps by their radix, which transforms of all lengths share.
+/// Kernels of the steps by radix, which transforms of all lengths share.
 pub(super) type Steps = BTreeMap<u32, Pipeline>;
 
 /// Transforms of one length.
@@ -31,19 +31,19 @@ pub(super) struct Transform {
     roots: Buffer,
 }
 
-/// A transform between two buffers, for as many signals as are asked for.
+/// A transform between two buffers, for any number of signals.
 pub(super) struct Pass {
     length: u32,
     /// Radix of every step.
     steps: Vec<(u32, Rc<Bound>)>,
-    /// Number of the buffer that the signals end up in.
+    /// Number of the buffer that holds the result.
     pub(super) end: usize,
 }
 
 impl Transform {
-    /// Plans for a length whose only prime factors are 2, 3 and 5.
+    /// Plans for a length whose prime factors are 2, 3 and 5 only.
     pub(super) fn new(gpu: &Gpu, length: usize, shared: &mut Steps) -> Result<Self, GpuError> {
-        // Angles in f64: an f32 of a large angle would have few digits left.
+        // The angles are f64: an f32 of a large angle would have few digits left.
         let root = |k: usize| {
             let (sin, cos) = (TAU * k as f64 / length as f64).sin_cos();
             [cos as f32, -sin as f32]
@@ -65,12 +65,13 @@ impl Transform {
         Ok(Self { gpu: gpu.clone(), length: length as u32, steps, roots })
     }
 
-    /// How many steps a transform has: after an odd number of them the signals are in the other buffer.
+    /// Returns the number of steps of a transform. After an odd number, the signals are in the other buffer.
     pub(super) fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// A transform forward (1.0) or back (-1.0). The signals go to and fro between the two buffers, from number `at` on.
+    /// Returns a transform forward (1.0) or back (-1.0). The signals alternate between the two buffers, from number
+    /// `at` on.
     pub(super) fn pass(&self, direction: f32, buffers: [&Buffer; 2], at: usize) -> Result<Pass, GpuError> {
         let (mut at, mut span) = (at, 1);
         let mut steps = Vec::with_capacity(self.steps.len());
@@ -91,7 +92,7 @@ impl Transform {
 }
 
 impl Pass {
-    /// The work that transforms `count` signals.
+    /// Returns the work that transforms `count` signals.
     pub(super) fn work(&self, count: u32) -> impl Iterator<Item = Work> {
         let step = move |(radix, bound): &(u32, Rc<Bound>)| Work {
             bound: vec![Rc::clone(bound)],
@@ -101,7 +102,7 @@ impl Pass {
     }
 }
 
-/// Factors of a length: fours first, as they take fewer steps than twos.
+/// Returns the factors of a length, fours first, because they need fewer steps than twos.
 fn radices(length: u32) -> Vec<u32> {
     let mut rest = length;
     let mut radices = Vec::new();

@@ -1,4 +1,4 @@
-// The amplitudes of both bands of a signal.
+// Computes the amplitudes of both bands of a signal.
 
 @group(0) @binding(1) var<storage, read> filtered: array<vec2f>;
 @group(0) @binding(2) var<storage, read> hilbert: array<vec2f>;

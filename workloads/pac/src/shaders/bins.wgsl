@@ -1,5 +1,5 @@
-// The bins of four samples of both bands of a signal, a byte each. The edges between the positive real axis and a
-// point, or its mirror image above that axis, are counted; there is no angle.
+// Computes the bins of four samples of both bands of a signal, a byte each. It counts the edges between the positive
+// real axis and a point, or its mirror image above that axis; there is no angle.
 
 @group(0) @binding(1) var<storage, read> filtered: array<vec2f>;
 @group(0) @binding(2) var<storage, read> hilbert: array<vec2f>;

@@ -1,4 +1,4 @@
-// Adds the samples in each bin, of one phase band and channel in each workgroup, to those of the call.
+// Adds the number of samples in each bin to that of the call; one workgroup per phase band and channel.
 
 @group(0) @binding(1) var<storage, read> bins: array<u32>;
 @group(0) @binding(2) var<storage, read_write> in_call: array<atomic<u32>>;

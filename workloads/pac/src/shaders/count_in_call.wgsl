@@ -1,4 +1,4 @@
-// TensorPAC: the samples of all phase bands and channels.
+// TensorPAC: the number of samples over all phase bands and channels.
 @group(0) @binding(4) var<storage, read> in_call: array<u32>;
 
 fn divisor(bin: u32, own: u32) -> u32 { return in_call[bin]; }

@@ -1,10 +1,10 @@
-// The indexes of one phase band with both amplitude bands of one signal in each workgroup. Every thread has a histogram
-// of its own in the workgroup's memory, so that nobody waits and no sum gets long.
+// Computes the indexes of one phase band with both amplitude bands of one signal in each workgroup. Every thread has
+// its own histogram in the workgroup's memory, so that no thread waits and no sum gets long.
 
 @group(0) @binding(1) var<storage, read> bins: array<u32>;
 // (signal, sample)
 @group(0) @binding(2) var<storage, read> amplitudes: array<vec2f>;
-// Behind what `means` writes: (amplitude band, phase band, channel).
+// Stored after the output of `means`: (amplitude band, phase band, channel).
 @group(0) @binding(3) var<storage, read_write> result: array<f32>;
 
 var<workgroup> sums: array<vec2f, BINS * SIZE>;
@@ -58,7 +58,7 @@ var<workgroup> bin_means: array<vec2f, BINS>;
             let p = mean / total;
             distance += p * log(max(p * f32(BINS), vec2f(1e-30)));
         }
-        // A shader may take it that there are no NaNs, so the host is told by a number that no index is.
+        // A shader may assume that there are no NaNs, so NaN is encoded as a number that no index can have.
         let index = select(distance / log(f32(BINS)), vec2f(-1.0), is_nan);
         let band = signal / sizes.channels * 2u;
         let to = 2u * sizes.all_channels + (band * groups.x + group.x) * sizes.all_channels + sizes.first_channel + channel;

@@ -1,4 +1,4 @@
-// The signal less its mean, its reflection behind it, and the one before it at the end of the circle.
+// Writes the signal minus its mean, then its reflection, and the reflection before it at the end of the circle.
 
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> means: array<f32>;

@@ -1,4 +1,4 @@
-// The spectrum of every signal: that of its channel, mean included, times the squared gains of its two bands.
+// Writes the spectrum of every signal: that of its channel, mean included, times the squared gains of its two bands.
 
 @group(0) @binding(1) var<storage, read> spectra: array<vec2f>;
 @group(0) @binding(2) var<storage, read> means: array<f32>;

@@ -1,11 +1,11 @@
-// The mean of every channel. It need not be exact: what `extend` takes out `filter` puts back. And the first sample
-// that is no number, told by its bits, since a shader may take it that there are none.
+// Computes the mean of every channel. It need not be exact: `filter` restores what `extend` removes. Also finds the
+// first non-finite sample, by its bits, since a shader may assume that there are none.
 
 const SIZE = 64u;
 
 @group(0) @binding(1) var<storage, read> x: array<u32>;
 @group(0) @binding(2) var<storage, read_write> means: array<f32>;
-// For every channel of the input the place of that sample and its bits; the indexes follow.
+// The position and the bits of that sample for every channel of the input, followed by the indexes.
 @group(0) @binding(3) var<storage, read_write> result: array<u32>;
 
 var<workgroup> sums: array<f32, SIZE>;
@@ -24,7 +24,7 @@ var<workgroup> places: array<u32, SIZE>;
         if (bits & 0x7f800000u) == 0x7f800000u {
             place = min(place, t);
         } else {
-            // Divided here, as the sum of large samples might be too large.
+            // Divided here, because the sum of large samples could overflow.
             sum += bitcast<f32>(bits) / f32(sizes.samples);
         }
     }

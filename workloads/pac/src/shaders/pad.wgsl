@@ -1,4 +1,4 @@
-// The samples that are kept, and zeros behind them.
+// Writes the samples that are kept, followed by zeros.
 
 @group(0) @binding(1) var<storage, read> filtered: array<vec2f>;
 @group(0) @binding(2) var<storage, read_write> padded: array<vec2f>;

@@ -1,9 +1,9 @@
 // One step of a transform: butterflies of RADIX values, from one buffer to another (Stockham). The signals of a chunk
-// lie one after the other.
+// are stored one after the other.
 
 struct Step {
     length: u32,
-    // Product of the radices of the steps before.
+    // Product of the radices of the previous steps.
     span: u32,
     // 1 forward, -1 back.
     direction: f32,

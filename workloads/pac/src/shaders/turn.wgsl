@@ -1,5 +1,5 @@
-// Turns positive frequencies back by a quarter, and negative ones forward, and divides all by their number. The mean,
-// and the highest frequency of an even number, become 0.
+// Turns positive frequencies back by a quarter turn, and negative ones forward, and divides all by their number. The
+// mean, and the highest frequency of an even number, become 0.
 
 @group(0) @binding(1) var<storage, read_write> spectra: array<vec2f>;
 

@@ -1,4 +1,4 @@
-//! The ends of what is allowed, and the errors beyond them.
+//! Tests of the limits of the input, and of the errors beyond them.
 
 use crate::{Band, Normalisation, PacError, Settings, Shape, oracle};
 
@@ -16,7 +16,7 @@ pub(super) fn usual() -> Settings {
     settings(Band::new(4.0, 8.0), Band::new(60.0, 90.0))
 }
 
-/// A signal that is no multiple of anything.
+/// Returns a signal of noise.
 pub(super) fn noise(count: usize) -> Vec<f64> {
     let mut state = 7_u32;
     let mut draw = || {
@@ -39,7 +39,7 @@ fn every_mistake_has_an_error_that_says_what_is_wrong() {
     }
     assert_eq!(
         told(&usual(), Shape::new(1, 3), &x[..3]).to_string(),
-        "3 samples are too few for a filter; it takes 4 at least"
+        "3 samples are too few for a filter; it needs at least 4"
     );
     assert_eq!(told(&usual(), Shape::new(0, 600), &[]), PacError::NoChannels);
     assert!(matches!(told(&usual(), shape, &x[1..]), PacError::Length { given: 599, due: 600, .. }));

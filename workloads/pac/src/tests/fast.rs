@@ -1,4 +1,4 @@
-//! The fast path against the golden data and the definition.
+//! Tests of the fast computation against the golden data and the definition.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::edges::{noise, settings, usual};
 use super::golden::{CASES, F64_TOLERANCE, Golden, assert_close};
 use crate::{Band, Normalisation, PacError, Plan, Scalar, Settings, Shape, oracle};
 
-/// What an index computed in f32 may be off, where no sample lies near the edge of a bin.
+/// Allowed deviation of an index in f32, if no sample is near the edge of a bin.
 const F32_TOLERANCE: f64 = 1e-6;
 
 fn fast<T: Scalar>(settings: &Settings, shape: Shape, x: &[f64], threads: usize) -> Vec<f64> {
@@ -76,7 +76,7 @@ fn a_plan_remembers_nothing_of_earlier_calls() {
 #[test]
 fn a_mean_far_from_zero_costs_no_digits() {
     let golden = Golden::open("small", Normalisation::Textbook);
-    // A power of two, and as much as f32 can add to these samples without rounding most of them.
+    // A power of two, and the largest that f32 can add to these samples without rounding most of them.
     let x: Vec<f64> = golden.x.iter().map(|x| f64::from(x + 4096.0)).collect();
     let due = oracle(&golden.settings, golden.shape, &x).unwrap().index;
     assert_close("f64", &fast::<f64>(&golden.settings, golden.shape, &x, 1), &due, 1e-11);

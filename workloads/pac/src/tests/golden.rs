@@ -1,4 +1,4 @@
-//! Every golden case: intermediates and indexes. `tests/golden/README.md` says where they come from.
+//! Tests of every golden case: intermediate results and indexes. `tests/golden/README.md` states their source.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use crate::oracle::{Oracle, analytic, bin, filter, modulation_index, oracle};
 use crate::{Band, Filters, Normalisation, Settings, Shape};
 
 pub(super) const CASES: [&str; 5] = ["small", "small_wavelet", "medium", "empty_bins", "absent_bins"];
-/// What an index computed in float64 may be off.
+/// Allowed deviation of an index in float64.
 pub(super) const F64_TOLERANCE: f64 = 1e-12;
 
-/// A case, with all its files at hand.
+/// A golden case with the contents of all its files.
 pub(super) struct Golden {
     folder: PathBuf,
     pub(super) settings: Settings,
@@ -52,13 +52,13 @@ impl Golden {
     }
 }
 
-/// Holds numbers against others: NaN exactly where NaN is due, all else within a tolerance.
+/// Compares numbers: NaN exactly where NaN is expected, all else within a tolerance.
 #[track_caller]
 pub(super) fn assert_close(what: &str, actual: &[f64], due: &[f64], tolerance: f64) {
     assert_eq!(actual.len(), due.len(), "{what}");
     for (i, (a, d)) in actual.iter().zip(due).enumerate() {
         let close = (a.is_nan() && d.is_nan()) || (a - d).abs() <= tolerance;
-        assert!(close, "{what}: value {i} is {a} where {d} is due");
+        assert!(close, "{what}: value {i} is {a} instead of {d}");
     }
 }
 
@@ -96,7 +96,7 @@ fn signals_phases_and_amplitudes_are_the_golden_ones() {
         for (i, (phase, due)) in phases.iter().zip(golden.file::<f64>("phase0.npy")).enumerate() {
             let turn = std::f64::consts::TAU;
             let off = (phase - due).abs().min(turn - (phase - due).abs());
-            assert!(off < 1e-11, "{case}: phase {i} is {phase} where {due} is due");
+            assert!(off < 1e-11, "{case}: phase {i} is {phase} instead of {due}");
         }
         let amplitudes: Vec<f64> = analytic_of(&filtered[1]).iter().map(|z| z.norm()).collect();
         let due = golden.file::<f64>("amplitude0.npy");
@@ -166,7 +166,7 @@ fn a_channel_has_the_textbook_index_that_tensorpac_gives_it_alone() {
     }
 }
 
-/// A signal that any language can make: a wave of 6 Hz that steers one of 80 Hz, and noise of a linear congruential
+/// Returns a signal that any language can make: a wave of 6 Hz that modulates one of 80 Hz, and noise of a congruential
 /// generator.
 fn portable_signal(seed: u32, samples: usize) -> Vec<f64> {
     let mut state = seed;

@@ -1,4 +1,4 @@
-//! The GPU against the definition. All of it needs an adapter.
+//! Tests of the GPU against the definition. All of them need an adapter.
 
 use perfharness_contract::Failure;
 use perfharness_gpu::testing::{require_adapter, require_adapter_with};
@@ -8,7 +8,7 @@ use super::edges::{noise, settings, usual};
 use super::golden::{CASES, Golden, assert_close};
 use crate::{Band, GpuPlan, Normalisation, Settings, Shape, oracle};
 
-/// What an index computed in f32 throughout may be off.
+/// Allowed deviation of an index in f32.
 const TOLERANCE: f64 = 2e-6;
 
 fn on_gpu(gpu: &Gpu, settings: &Settings, shape: Shape, x: &[f32], budget: u64) -> Vec<f64> {
@@ -45,7 +45,7 @@ fn the_golden_indexes_and_their_nans_come_out_whatever_the_budget() {
     }
 }
 
-/// The least that a case can do with, a little more, and plenty.
+/// Returns the smallest budget of a case, a slightly larger one, and an ample one.
 fn budgets(gpu: &Gpu, golden: &Golden) -> [u64; 3] {
     let refused = GpuPlan::new(gpu, &golden.settings, golden.shape, &[], 1);
     let Err(Failure::OutOfMemory(told)) = refused else { panic!("one byte was enough") };
@@ -68,7 +68,7 @@ fn all_that_is_on_the_device_obeys_the_budget() {
         assert!(held <= budget, "{held} of {budget} bytes");
         chunks.push(plan.chunks());
     }
-    // Each channel and pair of bands in a chunk of its own, phases twice; and both kinds of bands in one each.
+    // Each channel and pair of bands in its own chunk, phases twice; and both kinds of bands in one chunk each.
     assert_eq!((chunks[0], chunks[2]), (8 * (2 * 5 + 5), 2));
     assert!(chunks[1] < chunks[0] && chunks[1] > 2, "{chunks:?}");
 }
@@ -92,7 +92,7 @@ fn a_small_binding_makes_more_chunks_or_an_absence() {
 fn a_mean_far_from_zero_costs_no_digits() {
     let Some(gpu) = require_adapter() else { return };
     let golden = Golden::open("small", Normalisation::Textbook);
-    // A power of two, and as much as f32 can add to these samples without rounding most of them.
+    // A power of two, and the largest that f32 can add to these samples without rounding most of them.
     let x: Vec<f32> = golden.x.iter().map(|x| x + 4096.0).collect();
     let wide: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
     let due = oracle(&golden.settings, golden.shape, &wide).unwrap().index;

@@ -1,4 +1,4 @@
-//! Filtering a band at a time, as the slow and the documented variants do.
+//! Filters one band at a time, as the slow and the documented variants do.
 
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
@@ -9,7 +9,7 @@ use crate::design::smooth_length;
 
 type Signal = Vec<Complex<f32>>;
 
-/// Transforms and gains, planned once as a framework's are.
+/// Transforms and gains, planned once as in a framework.
 pub(crate) struct Bands {
     samples: usize,
     extension: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Bands {
     amplitude: Vec<Signal>,
 }
 
-/// Which bands.
+/// Kind of a band.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Phase,
@@ -52,8 +52,8 @@ impl Bands {
         }
     }
 
-    /// The analytic signal of a band with the stages that the document complains of: each hands on a copy, the
-    /// signal is flipped to be filtered backwards, and the ends are cut off by another copy. Adds up what it copies.
+    /// Returns the analytic signal of a band with the stages that the document criticises: each passes on a copy, the
+    /// signal is flipped to be filtered backwards, and another copy cuts off the ends. Adds its copies to `copied`.
     pub(crate) fn stage_by_stage(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
         let cloned = counted(x.to_vec(), copied);
         let extended = counted(self.extended(&cloned, copied).clone(), copied);
@@ -65,7 +65,8 @@ impl Bands {
         self.analytic(&kept, copied)
     }
 
-    /// The same without clones: both passes are one multiplication by the squared gain. Adds up what it copies.
+    /// Does the same without clones: one multiplication by the squared gain replaces both passes. Adds the bytes that
+    /// it copies to `copied`.
     pub(crate) fn at_once(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
         let mut circle = counted(complex(&self.extended(x, copied)), copied);
         circle.resize(gain.len(), Complex::default());
@@ -83,7 +84,7 @@ impl Bands {
         let (m, n) = (self.extension, x.len());
         let before = (1..=m).rev().map(|j| 2.0 * x[0] - x[j]);
         let after = (1..=m).map(|j| 2.0 * x[n - 1] - x[n - 1 - j]);
-        // The ends are computed.
+        // The ends are computed and not copied.
         *copied += size_of_val(x) as u64;
         before.chain(x.iter().copied()).chain(after).collect()
     }
@@ -139,10 +140,10 @@ fn real(z: &[Complex<f32>]) -> Vec<f32> {
     z.iter().map(|z| z.re).collect()
 }
 
-/// The bin of a point, by its angle.
+/// Returns the bin of a point, by its angle.
 pub(crate) fn bin_of(z: Complex<f32>, bins: usize) -> usize {
     use std::f32::consts::{PI, TAU};
     let turn = (z.arg() + PI) / TAU * bins as f32;
-    // An angle of pi is one of -pi.
+    // An angle of pi equals -pi.
     turn as usize % bins
 }

@@ -1,4 +1,4 @@
-//! How many bytes may be taken, and who says so.
+//! Budgets in bytes, and their origins.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use bytesize::ByteSize;
 use perfharness_contract::{Failure, Setup};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
-/// The setting for the one-hot tensor.
+/// Name of the setting for the one-hot tensor.
 pub(crate) const TENSOR_BUDGET: &str = "pac-budget";
-/// What the tensor may take without a setting.
+/// Budget of the tensor without a setting.
 pub(crate) const TENSOR_DEFAULT: u64 = 4 << 30;
-/// The setting for everything that is on the device beside the signals.
+/// Name of the setting for all data on the device beside the signals.
 pub(crate) const DEVICE_BUDGET: &str = "pac-device-budget";
-/// What may be there without a setting.
+/// Budget of that data without a setting.
 const DEVICE_DEFAULT: u64 = 64 << 20;
 
-/// A number of bytes, and where it comes from.
+/// A number of bytes, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) bytes: u64,
@@ -28,13 +28,13 @@ impl fmt::Display for Budget {
     }
 }
 
-/// What the one-hot tensor may take: what is set, but not more than the memory of the machine, which holds it.
+/// Budget of the one-hot tensor: the setting, but not more than the memory of the machine, which holds the tensor.
 pub(crate) fn of_tensor(setup: &Setup) -> Result<Budget, Failure> {
     let asked = asked(setup, TENSOR_BUDGET, TENSOR_DEFAULT)?;
     Ok(within(asked, memory()))
 }
 
-/// What may be on the device: what the case says, else what is set.
+/// Budget of the device: that of the case, otherwise the setting.
 pub(crate) fn of_device(setup: &Setup, of_case: Option<u64>) -> Result<u64, Failure> {
     let asked = asked(setup, DEVICE_BUDGET, DEVICE_DEFAULT)?;
     Ok(of_case.unwrap_or(asked.bytes))
@@ -47,7 +47,7 @@ fn asked(setup: &Setup, name: &str, default: u64) -> Result<Budget, Failure> {
     match text.parse::<ByteSize>() {
         Ok(ByteSize(bytes)) if bytes > 0 => Ok(Budget { bytes, whose: format!("as {name} is set") }),
         _ => Err(Failure::Failed(format!(
-            "{name} is set to `{text}`, which is no size above 0; write e.g. 512MiB or 4GiB"
+            "{name} is set to `{text}`, which is not a size above 0; write e.g. 512MiB or 4GiB"
         ))),
     }
 }
@@ -61,7 +61,7 @@ fn within(asked: Budget, memory: Option<u64>) -> Budget {
     }
 }
 
-/// Memory that this process can have, where the system tells.
+/// Memory that this process can use, if the system reports it.
 fn memory() -> Option<u64> {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kind).ok()?;

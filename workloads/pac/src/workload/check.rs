@@ -1,4 +1,4 @@
-//! Whether indexes are right.
+//! Check of the indexes.
 
 use perfharness_contract::{Check, Tolerance};
 use rustfft::num_complex::Complex;
@@ -6,16 +6,16 @@ use rustfft::num_complex::Complex;
 use crate::oracle::{Oracle, bin, modulation_index, oracle};
 use crate::{PacError, Settings, Shape};
 
-/// How near the edge of a bin a sample must lie, relative to the largest of its channel and in tolerances of the index,
-/// for a variant to be free to find it beyond. What a transform is off by follows from its input, of which a band may
-/// hold little. The transforms are some ten times as exact.
+/// Largest distance of a sample from the edge of a bin at which a variant may put it on the other side, relative to the
+/// largest sample of its channel and in tolerances of the index. The error of a transform depends on its input, of
+/// which a band may hold little. The transforms are about ten times as exact.
 const NEAR: f64 = 2.0;
-/// Samples of a phase signal that are tried on the other side, the nearest first, up to three at a time.
+/// Number of samples of a phase signal that are tried on the other side, nearest first, up to three at a time.
 const TRIED: usize = 24;
 
-/// Holds `index` against the definition. The index jumps where a sample goes from one bin to the next, by up to 1e-3
-/// for a signal of a second. So where indexes of a phase signal are off, a few samples at the edges of bins may lie on
-/// the other side, if that explains the indexes with all amplitude bands at once.
+/// Compares `index` with the definition. The index jumps when a sample moves from one bin to the next, by up to 1e-3
+/// for a signal of a second. If indexes of a phase signal are off, a few samples at the edges of bins may therefore be
+/// on the other side, provided that this explains the indexes with all amplitude bands at once.
 pub(crate) fn check(
     settings: &Settings,
     shape: Shape,
@@ -51,10 +51,10 @@ pub(crate) fn check(
     Ok(Check::compare(&due, index, Tolerance::Absolute(tolerance)))
 }
 
-/// A sample, the bin that it is in, and the one beyond the edge.
+/// A sample, its bin, and the bin beyond the edge.
 type AtEdge = (usize, usize, usize);
 
-/// The indexes of a phase signal with all amplitude bands where these samples lie beyond the edge.
+/// Returns the indexes of a phase signal with all amplitude bands if these samples are beyond the edge.
 fn with_moved(
     oracle: &Oracle,
     settings: &Settings,
@@ -81,7 +81,7 @@ fn with_moved(
     (0..settings.amplitude.len()).map(index).collect()
 }
 
-/// Subsets of up to three of the first [`TRIED`] of `count` things, the smaller ones first.
+/// Returns the subsets of up to three of the first [`TRIED`] of `count` things, smaller ones first.
 fn subsets(count: usize) -> impl Iterator<Item = Vec<usize>> {
     let count = count.min(TRIED);
     let ones = (0..count).map(|a| vec![a]);
@@ -91,7 +91,7 @@ fn subsets(count: usize) -> impl Iterator<Item = Vec<usize>> {
     ones.chain(twos).chain(threes)
 }
 
-/// Samples at the edge of a bin, the nearest first.
+/// Returns the samples at the edge of a bin, nearest first.
 fn samples_at_edges(points: &[Complex<f64>], bins: usize, reach: f64) -> Vec<AtEdge> {
     let beyond = |(sample, z): (usize, &Complex<f64>)| {
         let own = bin(z.arg(), bins);
@@ -103,7 +103,7 @@ fn samples_at_edges(points: &[Complex<f64>], bins: usize, reach: f64) -> Vec<AtE
                 .find(|other| *other != own)
         };
         let other = crosses(1.0)?;
-        // How near it is, in eighths of the reach.
+        // Distance in eighths of the reach.
         let near = (1..8).find(|eighths| crosses(f64::from(*eighths) / 8.0).is_some()).unwrap_or(8);
         Some((near, (sample, own, other)))
     };
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::workload::signal::{Params, Signals};
 
-    /// So large that some samples of a short signal lie at an edge.
+    /// Large enough that some samples of a short signal are at an edge.
     const TOLERANCE: f64 = 3e-5;
 
     #[test]

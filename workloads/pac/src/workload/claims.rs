@@ -1,4 +1,4 @@
-//! What the document says, in its own words.
+//! Claims of the document, in its own words.
 
 use perfharness_contract::{ClaimDef, Promise, standard};
 
@@ -33,8 +33,8 @@ pub(super) fn claims() -> Vec<ClaimDef> {
         .between(SLOW, candidate)
         .cases(&["medium-10x10", "medium-16x16"])
         .note(
-            "A target of the document, which its own program missed. Of the whole process, with the pool of inputs and \
-             the float64 reference of the checks.",
+            "A target of the document, which its own program missed. Covers the whole process, with the pool of inputs \
+             and the float64 reference of the checks.",
         )
     };
     let faster = |id, candidate| {
@@ -47,7 +47,7 @@ pub(super) fn claims() -> Vec<ClaimDef> {
         )
         .between(SLOW, candidate)
         .cases(&["small-10x10", "medium-10x10", "medium-16x16"])
-        .note("A target of the document, which its own program missed; it speaks of a GPU, and these run on the CPU.")
+        .note("A target of the document, which its own program missed; it concerns a GPU, and these run on the CPU.")
     };
     vec![
         ClaimDef::new(
@@ -56,8 +56,8 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             "Excessive device-to-device copies (aten::copy_: 42.34%)",
             COPIED_BYTES,
             undecided(
-                "The share is one of the device time of another program. What `slow` copies between its stages is \
-                 counted here, as bytes.",
+                "The share refers to the device time of another program. The bytes that `slow` copies between its stages \
+                 are counted here.",
             ),
         ),
         ClaimDef::new(
@@ -77,7 +77,7 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             "Previous achievement: 100x+ speedup",
             standard::WALL_TIME,
             undecided(
-                "It is one over TensorPAC, which is not run here, and its source retracted it later. The example \
+                "It is a speed-up over TensorPAC, which is not run here, and its source retracted it later. The example \
                  `pac` of this crate computes a file, so that both can be measured side by side.",
             ),
         ),
@@ -86,7 +86,7 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             "004, Current Status vs Expected Performance",
             "Current performance: 0.5-0.6x speed (2x SLOWER than TensorPAC)",
             standard::WALL_TIME,
-            undecided("TensorPAC is not run here, and the program that was slower is not the one in `slow`."),
+            undecided("TensorPAC is not run here, and `slow` is not the program that was slower."),
         ),
         ClaimDef::new(
             "regression-factor",
@@ -94,8 +94,8 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             "Regression factor: ~200x performance loss",
             standard::WALL_TIME,
             undecided(
-                "It is the quotient of 100x and 0.5x, both over TensorPAC, which is not run here; and the 100x was \
-                 retracted by its source.",
+                "It is the quotient of 100x and 0.5x, both over TensorPAC, which is not run here, and the source \
+                 retracted the 100x.",
             ),
         ),
         of_tensorpac("small-time", "Small (1ch, 1s): gPAC 0.021s vs TensorPAC 0.013s = 0.6x"),
@@ -106,8 +106,8 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             "Large (16ch, 60s): OOM error (23GB allocation attempted)",
             TENSOR_BYTES,
             undecided(
-                "It is a declared outcome here: on large-16x16 and large-30x30 `slow` ends as out-of-memory, saying \
-                 what it wanted and what its budget is. How many bands the document had it does not say.",
+                "It is a declared outcome here: on large-16x16 and large-30x30 `slow` ends as out-of-memory and states \
+                 the requested size and its budget. The document does not state its number of bands.",
             ),
         ),
         less_memory("less-memory", DOCUMENTED),
@@ -122,7 +122,9 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             metrics,
             "No regression in accuracy (Only metric achieved)",
             standard::WALL_TIME,
-            undecided("It is no claim here but a condition: a variant whose indexes are wrong has no time."),
+            undecided(
+                "Accuracy is a condition here and not a claim: a variant with wrong indexes has no time.",
+            ),
         ),
         ClaimDef::new(
             "multi-gpu",
@@ -136,7 +138,7 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             causes,
             "Long initialization times (2+ minutes)",
             standard::WALL_TIME,
-            undecided("It is the time that torch.compile takes, of which there is none here."),
+            undecided("It is the time that torch.compile takes, which is not used here."),
         ),
     ]
 }

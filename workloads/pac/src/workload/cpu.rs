@@ -1,4 +1,4 @@
-//! The best that we know on the CPU: a plan that is made once.
+//! The best CPU implementation that we know: a plan that is made once.
 
 use perfharness_contract::Failure;
 
@@ -23,7 +23,7 @@ impl Variant for Cpu {
     }
 }
 
-/// The same in f64, on signals that were widened when they were loaded.
+/// A plan on all processors, in f64, for signals that were widened on loading.
 pub(crate) struct CpuF64 {
     plan: Plan<f64>,
     pool: Vec<Vec<f64>>,

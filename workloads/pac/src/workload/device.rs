@@ -1,4 +1,4 @@
-//! The best that we know on the GPU: signals that lie there, and an index that comes back.
+//! The best GPU implementation that we know: signals that stay on the device, and an index that is read back.
 
 use perfharness_contract::{Failure, Setup};
 use perfharness_gpu::{Buffer, Gpu};

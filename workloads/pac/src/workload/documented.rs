@@ -8,7 +8,7 @@ use super::slow::of_pair;
 use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
 
-/// Pairs of bands and channels whose amplitudes are gathered at a time, where no budget says how many.
+/// Number of pairs of bands and channels whose amplitudes are gathered at a time without a budget.
 const CHUNK: usize = 16;
 
 /// Gathers the amplitudes of a chunk of pairs, and scatters them to the sums of their bins.
@@ -16,15 +16,15 @@ pub(crate) struct Documented {
     settings: Settings,
     shape: Shape,
     bands: Bands,
-    /// Pairs of a chunk.
+    /// Number of pairs of a chunk.
     pairs: usize,
-    /// Their bins and amplitudes.
+    /// Bins and amplitudes of these pairs.
     bins: Vec<usize>,
     amplitudes: Vec<f32>,
 }
 
 impl Documented {
-    /// What is gathered takes `budget` bytes at most, but for the one pair that there always is.
+    /// The gathered values take at most `budget` bytes, but there is always at least one pair.
     pub(crate) fn new(settings: &Settings, shape: Shape, budget: Option<u64>) -> Self {
         let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
         let each = shape.samples * (size_of::<usize>() + size_of::<f32>());

@@ -1,4 +1,4 @@
-//! What all variants share: their signals, their result, and how it is checked.
+//! Parts that all variants share: the signals, the result, and its check.
 
 use perfharness_contract::{Check, Counter, Direction, Failure, Measured, MetricDef, Portability, Setup};
 
@@ -18,29 +18,29 @@ impl From<PacError> for Failure {
     }
 }
 
-/// What a variant tells of a call.
+/// Figures that a variant reports for a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
-    /// Bytes written where values were only moved: cloned, flipped, cut, gathered, laid side by side, or put into a
-    /// longer or a complex buffer. Results of arithmetic are none, nor is what is filled up with zeros.
+    /// Bytes written where values were only moved: cloned, flipped, cut, gathered, rearranged, or put into a longer or
+    /// a complex buffer. Results of arithmetic do not count, nor do zeros that fill up a buffer.
     pub(crate) copied_bytes: u64,
-    /// Bytes of the one-hot tensor, zeros included.
+    /// Size of the one-hot tensor in bytes, zeros included.
     pub(crate) tensor_bytes: u64,
-    /// Chunks that the work was cut into.
+    /// Number of chunks of the work.
     pub(crate) chunks: u64,
 }
 
-/// A way of computing indexes.
+/// A way to compute indexes.
 pub(crate) trait Variant {
-    /// What a check allows, absolutely.
+    /// Absolute tolerance of the check.
     const TOLERANCE: f64;
 
-    /// Takes over the signals of a round. Not timed.
+    /// Loads the signals of a round. Not timed.
     fn load(&mut self, _pool: &[Vec<f32>]) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Computes the index, (amplitude band, phase band, channel), of the signal `x`, which is at place `at` of the
+    /// Computes the index, (amplitude band, phase band, channel), of the signal `x`, which is at position `at` of the
     /// pool.
     fn index(&mut self, at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure>;
 }
@@ -87,7 +87,7 @@ pub(crate) fn metrics() -> Vec<MetricDef> {
         MetricDef::work(SAMPLES, "samples taken in"),
         MetricDef::bytes(COPIED_BYTES, "bytes copied unchanged"),
         MetricDef::bytes(TENSOR_BYTES, "bytes of the one-hot tensor"),
-        // They follow from the limits of the device, and fewer are not better as such.
+        // They follow from the limits of the device, and fewer chunks are not better as such.
         MetricDef {
             direction: Direction::Neutral,
             portability: Portability::MachineClass,

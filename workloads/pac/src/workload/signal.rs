@@ -1,4 +1,4 @@
-//! The signals that are given.
+//! Input signals.
 
 use std::f64::consts::TAU;
 
@@ -9,21 +9,21 @@ use serde::Serialize;
 
 use crate::{Band, Normalisation, Settings, Shape};
 
-/// Inputs that a round takes turns with.
+/// Number of inputs in a round; the iterations cycle through them.
 pub(crate) const POOL: usize = 2;
-/// Sampling rate, in Hz.
+/// Sampling rate in Hz.
 const SF_HZ: f64 = 512.0;
 
 /// Parameters of a case.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Params {
-    /// Channels.
+    /// Number of channels.
     pub(crate) channels: usize,
-    /// Length of the signal, in s.
+    /// Length of the signal in s.
     pub(crate) seconds: usize,
-    /// Phase bands, and as many amplitude bands.
+    /// Number of phase bands, and of amplitude bands.
     pub(crate) bands: usize,
-    /// What chunks may take, in MiB, where the case says it.
+    /// Budget of the chunks in MiB, if the case sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget_mib: Option<u64>,
 }
@@ -33,7 +33,7 @@ impl Params {
         Self { channels, seconds, bands, budget_mib: None }
     }
 
-    /// What chunks may take, in bytes, where the case says it.
+    /// Budget of the chunks in bytes, if the case sets it.
     pub(crate) fn budget(&self) -> Option<u64> {
         Some(self.budget_mib? << 20)
     }
@@ -52,7 +52,7 @@ impl Params {
         }
     }
 
-    /// Phases and amplitudes of all bands are made and read once, and each pair adds up the samples of its channel.
+    /// Phases and amplitudes of all bands are computed and read once, and each pair adds up the samples of its channel.
     pub(crate) fn floor(&self) -> Floor {
         let samples = (self.channels * self.seconds) as f64 * SF_HZ;
         let bands = self.bands as f64;
@@ -64,13 +64,13 @@ impl Params {
         }
     }
 
-    /// Indexes that an iteration computes.
+    /// Number of indexes that an iteration computes.
     pub(crate) fn pairs(&self) -> u64 {
         self.settings().indexes(self.channels) as u64
     }
 }
 
-/// The signals of a round, (channel, sample).
+/// Signals of a round, (channel, sample).
 pub(crate) struct Signals {
     seed: u64,
     shape: Shape,
@@ -88,7 +88,7 @@ impl Signals {
         self.pool = (0..POOL).map(|_| draw(self.shape, &mut rng)).collect();
     }
 
-    /// The place of iteration `index` in the pool.
+    /// Position of iteration `index` in the pool.
     pub(crate) fn at(index: u64) -> usize {
         (index % POOL as u64) as usize
     }
@@ -98,7 +98,7 @@ impl Signals {
     }
 }
 
-/// In every channel a slow wave that steers the size of a fast one, and noise of both their strengths.
+/// Draws a signal: in every channel a slow wave that modulates a fast one, and noise with the strength of both.
 fn draw(shape: Shape, rng: &mut Pcg64Mcg) -> Vec<f32> {
     let mut x = Vec::with_capacity(shape.len());
     for _ in 0..shape.channels {
@@ -116,7 +116,7 @@ fn draw(shape: Shape, rng: &mut Pcg64Mcg) -> Vec<f32> {
     x
 }
 
-/// From 0 to 1.
+/// Draws a number from 0 to 1.
 fn uniform(rng: &mut Pcg64Mcg) -> f64 {
     f64::from(rng.next_u32()) / f64::from(u32::MAX)
 }

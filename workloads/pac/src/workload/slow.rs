@@ -8,14 +8,14 @@ use super::measured::{Told, Variant};
 use crate::oracle::modulation_index;
 use crate::{Filters, Settings, Shape};
 
-/// Filters stage by stage, and spreads every amplitude over all bins, of which one holds it and the others 0.
+/// Filters stage by stage, and spreads every amplitude over all bins, of which one holds it and the others hold 0.
 pub(crate) struct Slow {
     settings: Settings,
     shape: Shape,
     bands: Bands,
 }
 
-/// Size of the tensor, (amplitude band, phase band, channel, sample, bin) of f32.
+/// Size of the tensor in bytes, (amplitude band, phase band, channel, sample, bin) of f32.
 pub(crate) fn tensor_bytes(settings: &Settings, shape: Shape) -> u64 {
     (settings.indexes(shape.channels) * shape.samples * settings.bins * size_of::<f32>()) as u64
 }

@@ -1,8 +1,8 @@
-//! The workload `pac-surrogates`: how far an index stands out from what chance gives.
+//! The workload `pac-surrogates`: the distance of an index from chance.
 //!
-//! The amplitudes are shifted in a circle against the phases by a random number of samples, 200 times. The index of
-//! each shift is one that coupling has no part in, and the z-score of the true one is its distance from their mean, in
-//! their standard deviations (of the population).
+//! The amplitudes are shifted in a circle against the phases by a random number of samples, 200 times. Coupling does
+//! not contribute to the index of a shift, and the z-score of the true index is its distance from the mean of the
+//! shifts, in their standard deviations (of the population).
 
 use perfharness_contract::{
     Case, Check, ClaimDef, Counter, Digest, Effort, Failure, Floor, Measured, MetricDef, Promise, Role,
@@ -20,12 +20,12 @@ const DOCUMENTED: &str = "documented";
 const OPTIMIZED: &str = "optimized";
 const SHIFTS: usize = 200;
 const INDEXES: &str = "indexes";
-/// Pairs that a check computes again; others in every round and iteration where the case has more.
+/// Number of pairs that a check computes again; others in every round and iteration if the case has more.
 const CHECKED: usize = 100;
-/// |z| is some 1 to 100; sums in another order move it by less than this.
+/// |z| is about 1 to 100; sums in another order move it by less than this.
 const TOLERANCE: Tolerance = Tolerance::Relative(1e-8);
 
-/// The workload `pac-surrogates`.
+/// Returns the workload `pac-surrogates`.
 pub fn surrogates() -> Workload {
     let case = |id, channels, seconds, efforts: &[Effort]| {
         let params = Params::new(channels, seconds, 10);
@@ -54,7 +54,7 @@ pub fn surrogates() -> Workload {
         "Lazy surrogate statistics (needs memory optimization first)",
         standard::WALL_TIME,
         Promise::NotMeasurable {
-            reason: "The document gives no number. Heap bytes and copied bytes show what keeping everything costs."
+            reason: "The document gives no number. Heap bytes and copied bytes show the cost of keeping everything."
                 .into(),
         },
     )
@@ -84,42 +84,41 @@ fn floor(params: &Params) -> Floor {
     }
 }
 
-/// What one signal gives: bins, amplitudes and shifts.
+/// Bins, amplitudes and shifts of one signal.
 struct Input {
     digest: Digest,
     /// Bin of every sample, for each phase band and channel.
     bins: Vec<Vec<u8>>,
     counts: Vec<Vec<u64>>,
-    /// For each amplitude band and channel.
+    /// Amplitudes of every sample, for each amplitude band and channel.
     amplitudes: Vec<Vec<f64>>,
     channels: usize,
-    /// In samples, from 1 on.
+    /// Shifts in samples, at least 1.
     shifts: Vec<usize>,
 }
 
 impl Input {
-    /// Index of a pair (amplitude band, phase band, channel) whose amplitudes are given in two parts, one after the
-    /// other.
+    /// Returns the index of a pair (amplitude band, phase band, channel) with amplitudes in two consecutive parts.
     fn index(&self, pair: usize, parts: [&[f64]; 2]) -> f64 {
         let signal = pair % self.bins.len();
         let counts = &self.counts[signal];
-        // The most bins that there are here; the sums lie on the stack.
+        // The largest number of bins here; the sums are on the stack.
         let mut sums = [0.0; 18];
         for (bin, amplitude) in self.bins[signal].iter().zip(parts.into_iter().flatten()) {
             sums[usize::from(*bin)] += amplitude;
         }
-        // Not the oracle's, which allocates and which the check is made of.
+        // Not the function of the oracle, which allocates and which the check uses.
         index_of_sums(sums.iter(), counts)
     }
 
-    /// The amplitudes of all bands, shifted: once for all phase bands, as a program does that rolls a whole array.
+    /// Returns the shifted amplitudes of all bands, once for all phase bands, like a program that rolls a whole array.
     fn rolled(&self, shift: usize, copied: &mut u64) -> Vec<Vec<f64>> {
         let roll = |amplitudes: &Vec<f64>| [&amplitudes[shift..], &amplitudes[..shift]].concat();
         *copied += self.amplitudes.iter().map(|signal| size_of_val(&signal[..]) as u64).sum::<u64>();
         self.amplitudes.iter().map(roll).collect()
     }
 
-    /// Place of a pair's amplitudes among all.
+    /// Position of a pair's amplitudes among all.
     fn amplitude_signal(&self, pair: usize) -> usize {
         let (amplitude, signal) = (pair / self.bins.len(), pair % self.bins.len());
         amplitude * self.channels + signal % self.channels
@@ -130,7 +129,7 @@ impl Input {
     }
 }
 
-/// Mean and deviation of numbers that are not kept.
+/// Mean and deviation of numbers that are not stored.
 #[derive(Clone, Copy, Default)]
 struct Welford {
     count: f64,
@@ -146,13 +145,13 @@ impl Welford {
         self.squares += off * (value - self.mean);
     }
 
-    /// How far a value is from the mean, in standard deviations.
+    /// Returns the distance of a value from the mean, in standard deviations.
     fn score(&self, value: f64) -> f64 {
         (value - self.mean) / (self.squares / self.count).sqrt()
     }
 }
 
-/// A variant: sets the z-scores, and tells how many bytes were copied.
+/// A variant: sets the z-scores, and returns the number of copied bytes.
 type Variant = fn(&Input, &mut [f64]) -> u64;
 
 fn keep_all(input: &Input, scores: &mut [f64]) -> u64 {
@@ -202,7 +201,7 @@ fn streamed(input: &Input, scores: &mut [f64]) -> u64 {
     0
 }
 
-/// The scores that are due of some pairs: every index from sums that are made sample by sample.
+/// Returns the expected scores of some pairs: every index from sums that are built sample by sample.
 fn due(input: &Input, pairs: &[usize]) -> Vec<f64> {
     let index = |pair: usize, shift: usize| {
         let (signal, amplitudes) = (pair % input.bins.len(), input.amplitudes(pair));
@@ -221,7 +220,7 @@ fn due(input: &Input, pairs: &[usize]) -> Vec<f64> {
     pairs.iter().map(score).collect()
 }
 
-/// The pairs that a check computes again: as many from each part of all pairs.
+/// Returns the pairs that a check computes again: equally many from each part of all pairs.
 fn checked(count: usize, turn: u64) -> Vec<usize> {
     let apart = count.div_ceil(CHECKED);
     ((turn % apart as u64) as usize..count).step_by(apart).collect()

@@ -1,4 +1,4 @@
-//! Every variant against the definition, its counts, and its limits.
+//! Tests every variant against the definition, its counts, and its limits.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn the_device_is_right_and_does_the_same_work() {
     let counts = counted("small-10x10", OPTIMIZED);
     assert_eq!((counts["pairs"], counts["samples"]), (300.0, 1536.0));
     assert_eq!((counts[metric::SYNCS], counts[metric::UPLOAD_BYTES]), (3.0, 0.0));
-    // 100 indexes, and where a sample is no number.
+    // 100 indexes, and the position and bits of a non-finite sample.
     assert_eq!(counts[metric::DOWNLOAD_BYTES], 3.0 * 102.0 * 4.0);
     // All phase bands at once, and all amplitude bands.
     assert_eq!(counts["chunks"], 3.0 * 2.0);
@@ -53,15 +53,15 @@ fn the_device_is_right_and_does_the_same_work() {
 #[test]
 fn copies_are_counted() {
     let copied = |variant| counted("small-10x10", variant)["copied-bytes"] / 3.0;
-    // The signal, and it with 170 samples more at both ends.
+    // The signal, and the signal with 170 more samples at both ends.
     let (n, extended) = (512.0, 512.0 + 2.0 * 170.0);
-    // Each of 20 bands: it is cloned, put between its ends, cut out again and made complex; with its ends it is
-    // cloned, filtered twice (as a complex signal and back), and flipped and cloned twice.
+    // Each of 20 bands is cloned, put between its ends, cut out again and made complex; with its ends it is cloned,
+    // filtered twice (as a complex signal and back), and flipped and cloned twice.
     assert_eq!(
         copied(SLOW),
         20.0 * ((4.0 + 4.0 + 4.0 + 8.0) * n + (4.0 + 2.0 * 12.0 + 4.0 * 4.0) * extended)
     );
-    // Each of 20 bands: it is put between its ends, filtered once, cut out and made complex. Each of 100 pairs: a
+    // Each of 20 bands is put between its ends, filtered once, cut out and made complex. Each of 100 pairs takes a
     // number of 8 bytes and an amplitude of 4 for each sample.
     assert_eq!(copied(DOCUMENTED), 20.0 * (16.0 * n + 8.0 * extended) + 100.0 * n * 12.0);
     // 10 pairs of bands: two filtered signals each. 10 amplitude bands: one row.

@@ -3,27 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use perfharness_contract::{BenchmarkId, Effort};
-use perfharness_engine::build::BaseFacts;
-use perfharness_engine::plan::{CasePlan, Catalog, Selection, pairs};
+use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::source_state;
-use perfharness_record::baseline::accept::identity;
-use perfharness_record::baseline::nearest::of_machine;
+use perfharness_engine::run::{Against, Base};
 use perfharness_record::baseline::{Baseline, file};
 use perfharness_record::compare::{Acknowledgement, GatePolicy};
 use perfharness_record::units::counted;
-use perfharness_record::{
-    Design, Machine, Redefinition, SelectedRecord, SourceState, VersionRecord, VersionsRecord, WorkerCommand,
-};
+use perfharness_record::{Redefinition, SourceState, VersionRecord, VersionsRecord, WorkerCommand};
 
-use super::super::asked::{Asked, request};
-use super::super::session::{Place, Session, Subject, machine};
+use super::super::request::timed;
 use super::super::{Terminal, workers};
-use super::{Judged, check_places, measure_and_judge, patterns, place};
+use super::{Asked, Rules, patterns};
 use crate::args::GateOpts;
 use crate::config::{CONFIG_FILE, Config};
-use crate::exit::{CommandError, CommandResult};
+use crate::exit::CommandError;
 use crate::versions::{BuildRecipe, Repository, Version, Versions, VersionsError};
 
 /// Both sides, ready to be measured.
@@ -31,31 +24,18 @@ struct Sides {
     base: Vec<WorkerCommand>,
     head: Vec<WorkerCommand>,
     source: SourceState,
-    /// The builds, which last until they were measured.
     versions: Option<Versions>,
     /// True if all that both load is known to be the same.
     identical: bool,
 }
 
-/// What a change is judged by: what was there before it.
-struct Rules {
-    policy: GatePolicy,
-    baseline: Option<Baseline>,
-    /// The differences of the change that have a row.
-    redefined: Vec<Redefinition>,
-    remarks: Vec<String>,
-}
-
-pub(super) fn gate(
+/// The request of such a gate, and the rules of the base.
+pub(super) fn asked(
     opts: &GateOpts,
     config: &Config,
     config_path: Option<&Path>,
     terminal: &Terminal,
-) -> CommandResult {
-    let source = source_state();
-    let path = opts.output.clone().unwrap_or_else(|| place(&source, "gate"));
-    check_places(&opts.show, Some(&path), &[])?;
-    let place = Place::at(&path, opts.resume)?;
+) -> Result<Asked, CommandError> {
     let commits = opts.base.as_deref().map(Commits::of).transpose()?;
     let here = Config::find(config_path);
     let base = match &commits {
@@ -65,21 +45,18 @@ pub(super) fn gate(
     let file = here.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
     let configurations = Configurations { here: config, path: file, base, trust_head: opts.trust_head };
     let used = configurations.used();
-    let mut request = request(&patterns(&opts.what), &opts.measure, used, Effort::Standard)?;
-    let machine = machine(&request.device, used, terminal);
+    let mut request = timed(&patterns(&opts.what), &opts.measure, used, Effort::Standard)?;
     let folder = &opts.folder.baselines;
-    let mut rules = match &commits {
-        Some(commits) => rules_of(commits, &configurations, folder, &machine, terminal)?,
-        None => Rules {
-            policy: config.gate.clone(),
-            baseline: of_machine(&file::read_all(folder)?, &machine).cloned(),
-            redefined: Vec::new(),
-            remarks: Vec::new(),
-        },
+    let (mut rules, redefined) = if let Some(commits) = &commits {
+        rules_of(commits, &configurations, folder, opts, terminal)?
+    } else {
+        let (policy, figures) = (config.gate.clone(), file::read_all(folder)?);
+        let command = command_again(opts);
+        (Rules { policy, figures, needed_in: None, remarks: Vec::new(), command }, Vec::new())
     };
     let sides = match commits {
         Some(commits) => from_commits(commits, used, terminal)?,
-        None => from_worker(opts, &request)?,
+        None => from_worker(opts, &request.run)?,
     };
     if let Some(Versions { base, head, .. }) = &sides.versions
         && base.tree == head.tree
@@ -91,55 +68,29 @@ pub(super) fn gate(
     }
     if opts.measure.conditions.effort.is_none() {
         // Like all of the policy, from the base.
-        request.effort = rules.policy.effort.unwrap_or(Effort::Standard);
+        request.run.effort = rules.policy.effort.unwrap_or(Effort::Standard);
     }
-    request.workers.clone_from(&sides.head);
-    place.insist_on(&request)?;
-    let mut asked = Asked::of(request, &opts.measure.conditions, used, terminal)?;
-    let (base_catalog, base) = asked.of_others(&sides.base, terminal)?;
-    rules.redefined.extend(asked.define_by(&base_catalog, &opts.measure.conditions, used));
-    let head = asked.selection()?;
-    let delta = rules.policy.time_default().delta();
-    let cases = if sides.identical {
-        Vec::new()
-    } else {
-        pairs(&asked.catalog, &head, &base, sides.head.len(), delta)
-    };
-    let mut plan = asked.plan(Selection { cases });
-    if let RunRequest { effort, time_budget, launches: None, .. } = asked.request {
-        let paired = plan.cases.iter().filter(|case| case.sides.len() > 1).count();
-        plan.budget = time_budget.unwrap_or_else(|| Design::budget(effort, paired as u32));
-    }
+    request.run.workers = sides.head;
     let record = |version: &Version| VersionRecord {
         commit: version.commit.clone(),
         tree: version.tree.clone(),
         digest: version.digest.clone(),
     };
-    let versions = sides.versions.as_ref();
-    let base = BaseFacts {
-        source: sides.source.clone(),
-        selected: selected(&base_catalog, &base),
-        catalog: base_catalog,
+    request.against = Against::Base(Box::new(Base {
+        workers: sides.base,
+        source: sides.source,
         identical: sides.identical,
-        versions: versions.map(|v| VersionsRecord { base: record(&v.base), head: record(&v.head) }),
-        redefined: rules.redefined,
-    };
+        versions: sides
+            .versions
+            .as_ref()
+            .map(|versions| VersionsRecord { base: record(&versions.base), head: record(&versions.head) }),
+        redefined,
+        delta: rules.policy.time_default().delta(),
+    }));
     if opts.trust_head {
         rules.policy.acknowledged.extend(Acknowledgement::of_redefinitions("--trust-head"));
     }
-    let command = command_again(opts);
-    let judged = Judged { baseline: rules.baseline, policy: rules.policy, remarks: rules.remarks, command };
-    let subject = Subject {
-        asked,
-        plan,
-        source,
-        machine,
-        base: Some(base),
-        base_workers: sides.base.clone(),
-        telemetry: !opts.measure.no_telemetry,
-    };
-    let session = Session::begin(place, subject, terminal)?;
-    measure_and_judge(session, &judged, sides.versions.as_ref(), &path, opts, terminal)
+    Ok(Asked { request, rules, versions: sides.versions })
 }
 
 /// The command that measures again against the same base.
@@ -155,22 +106,6 @@ fn command_again(opts: &GateOpts) -> String {
     let workers = &opts.measure.conditions.worker.workers;
     let head: String = workers.iter().map(|worker| flag("worker", worker)).collect();
     format!("perfharness gate{base}{head}")
-}
-
-/// What the base has of what was asked for.
-pub(in crate::commands) fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
-    let record = |case: &CasePlan, id: &BenchmarkId| {
-        let workload = catalog.definition(id.workload.as_str())?;
-        let case_def = workload.cases.iter().find(|c| c.id == id.case)?;
-        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
-        let identity = identity(workload, case_def, variant);
-        Some(SelectedRecord { id: id.clone(), definition: case.version, identity })
-    };
-    let sides = selection.cases.iter().flat_map(|case| case.sides.iter().map(move |side| (case, side)));
-    sides
-        .filter(|(_, side)| side.skip.is_none())
-        .filter_map(|(case, side)| record(case, &side.benchmark))
-        .collect()
 }
 
 /// Two workers that are there already. Nobody knows what they load beside the files of their commands.
@@ -249,14 +184,14 @@ pub(super) fn policy_of(base: Option<&Config>, here: &Config) -> GatePolicy {
     base.map_or_else(default, |base| base.gate.clone())
 }
 
-/// Policy and accepted figures of the base, so that a change cannot excuse itself, and what the change says otherwise.
+/// Policy and accepted figures of the base, so that a change cannot excuse itself, and the differences of the change.
 fn rules_of(
     commits: &Commits,
     configurations: &Configurations<'_>,
     folder: &Path,
-    machine: &Machine,
+    opts: &GateOpts,
     terminal: &Terminal,
-) -> Result<Rules, CommandError> {
+) -> Result<(Rules, Vec<Redefinition>), CommandError> {
     let repository = &commits.repository;
     let (mut remarks, redefined) = configurations.told(repository);
     if let Some(Redefinition { subject, changes }) = &redefined {
@@ -273,12 +208,8 @@ fn rules_of(
         remarks.extend(baseline_changes(&before, &here, folder));
         before
     };
-    Ok(Rules {
-        policy: configurations.policy(),
-        baseline: of_machine(&figures, machine).cloned(),
-        redefined: redefined.into_iter().collect(),
-        remarks,
-    })
+    let (policy, command) = (configurations.policy(), command_again(opts));
+    Ok((Rules { policy, figures, needed_in: None, remarks, command }, redefined.into_iter().collect()))
 }
 
 /// Both versions, built from commits by the same commands.

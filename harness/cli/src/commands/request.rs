@@ -1,0 +1,74 @@
+//! The request that flags and configuration make together, the flags over the configuration.
+
+use std::collections::BTreeMap;
+
+use perfharness_contract::Effort;
+use perfharness_engine::request::RunRequest;
+use perfharness_engine::run::{Request, Settings};
+
+use super::workers;
+use crate::args::{ConditionOpts, MeasureOpts};
+use crate::config::Config;
+use crate::exit::CommandError;
+
+/// The request for a run.
+///
+/// # Errors
+/// When a worker's command line cannot be read.
+pub(super) fn timed(
+    patterns: &[String],
+    opts: &MeasureOpts,
+    config: &Config,
+    effort: Effort,
+) -> Result<Request, CommandError> {
+    let Request { run, .. } = untimed(patterns, &opts.conditions, config, effort)?;
+    let run = RunRequest { time_budget: opts.time_budget, launches: opts.launches, ..run };
+    Ok(Request { telemetry: !opts.no_telemetry, ..of(run, &opts.conditions, config) })
+}
+
+/// The request for launches in which nothing is timed.
+///
+/// # Errors
+/// When a worker's command line cannot be read.
+pub(super) fn untimed(
+    patterns: &[String],
+    opts: &ConditionOpts,
+    config: &Config,
+    effort: Effort,
+) -> Result<Request, CommandError> {
+    let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
+    let run = RunRequest {
+        patterns: patterns.to_vec(),
+        effort: opts.effort.map_or(effort, Effort::from),
+        time_budget: None,
+        seed: opts.seed.or(config.run.seed).unwrap_or(1),
+        device: device.unwrap_or_else(|| "auto".into()),
+        settings: settings(opts, config),
+        workers: workers::commands(&opts.worker, config)?,
+        launches: None,
+        memory_limit_bytes: opts.memory_limit,
+        timeout: opts.worker.timeout,
+    };
+    Ok(of(run, opts, config))
+}
+
+fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> Request {
+    let by_flag = flags(opts).map(|(name, _)| name).collect();
+    Request {
+        settings: Settings::Written { folder: config.folder.clone(), by_flag },
+        machine_class: config.machine.class.clone(),
+        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
+        ..Request::new(run)
+    }
+}
+
+fn settings(opts: &ConditionOpts, config: &Config) -> BTreeMap<String, String> {
+    let mut settings = config.settings.clone();
+    settings.extend(flags(opts));
+    settings
+}
+
+fn flags(opts: &ConditionOpts) -> impl Iterator<Item = (String, String)> {
+    let images = opts.images.iter().map(|folder| ("images".to_owned(), folder.clone()));
+    opts.set.iter().cloned().chain(images)
+}

@@ -1,0 +1,318 @@
+//! A run that goes on: its files, its plan, and what was measured so far.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use perfharness_contract::{Digest, MetricDef};
+use perfharness_record::ceilings::Ceilings;
+use perfharness_record::{
+    LookPlan, Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, TimeUse, file, samples,
+};
+
+use super::place::keep_older;
+use super::{Listener, Note, Place, Prepared, Request, RunError};
+use crate::build::{BaseFacts, RunFacts, build, sample_rows};
+use crate::ceiling;
+use crate::fingerprint;
+use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, RunLock};
+use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
+use crate::plan::{CasePlan, Catalog, Plan};
+use crate::telemetry::Watcher;
+
+/// A run that goes on.
+pub struct Run {
+    path: PathBuf,
+    /// Held until the record is written.
+    _lock: RunLock,
+    journal: Journal,
+    journal_fault: Option<JournalError>,
+    header: JournalHeader,
+    request: Request,
+    catalog: Catalog,
+    base: Option<BaseFacts>,
+    plan: Plan,
+    machine: Machine,
+    ceilings: Option<Ceilings>,
+    executor: ProcessExecutor,
+    state: RunState,
+}
+
+impl Run {
+    /// Takes the place and begins the journal, or goes on with the one that is there.
+    pub(super) fn begin(
+        prepared: Prepared,
+        place: Place,
+        listener: &mut dyn Listener,
+    ) -> Result<Self, RunError> {
+        place.check()?;
+        place.insist_on(&prepared.request.run)?;
+        let machine = prepared.machine(listener).clone();
+        let mut executor = prepared.executor();
+        let Prepared { request, catalog, base, plan, .. } = prepared;
+        let Place { path, lock, replayed } = place;
+        let journal_path = Journal::path_for(&path);
+        let mut state = RunState::new(plan.cases.iter().map(|case| case.sides.len()));
+        let of_base = base.iter().flat_map(|base| &base.catalog.workers);
+        let digests: Vec<Option<String>> =
+            catalog.workers.iter().chain(of_base).map(|worker| worker.digest.clone()).collect();
+        let code = code(base.as_ref());
+        let (lock, header, journal) = match replayed {
+            None => {
+                let started = Timestamp::now();
+                let header = JournalHeader {
+                    journal: JOURNAL_VERSION,
+                    run: run_id(started),
+                    started: started.to_string(),
+                    request: request.run.clone(),
+                    plan: plan.clone(),
+                    worker_digests: digests,
+                    code,
+                    resumed: 0,
+                };
+                let lock = RunLock::take(&path)?;
+                let journal = Journal::create(&journal_path, &header)?;
+                (lock, header, journal)
+            }
+            Some(replayed) => {
+                unchanged(&replayed.header, &plan, &digests, &code)?;
+                if let Some(damage) = replayed.damage {
+                    listener.note(&Note::Damaged(damage));
+                }
+                // Cases that were added follow from what was measured before them, and are added again.
+                let planned = |event: &&Event| event.case().is_none_or(|case| case < plan.cases.len());
+                replayed.events.iter().filter(planned).for_each(|event| state.apply(event));
+                let resumed = replayed.header.resumed + 1;
+                let header = JournalHeader { resumed, ..replayed.header };
+                let lock = lock.map_or_else(|| RunLock::take(&path), Ok)?;
+                let journal = Journal::append(&journal_path, &replayed.end, &header)?;
+                (lock, header, journal)
+            }
+        };
+        // Before anything watches or is timed: it keeps the machine busy for some seconds.
+        let ceilings = ceilings(&plan, &catalog, &machine, listener);
+        if request.telemetry {
+            let adapter = machine.facts.get("gpu").map(String::as_str);
+            match Watcher::start(watch_interval(plan.budget), adapter) {
+                Ok(watcher) => executor.watch(watcher),
+                Err(error) => listener.note(&Note::NotWatched(error)),
+            }
+        }
+        let journal_fault = None;
+        Ok(Self {
+            path,
+            _lock: lock,
+            journal,
+            journal_fault,
+            header,
+            request,
+            catalog,
+            base,
+            plan,
+            machine,
+            ceilings,
+            executor,
+            state,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Everything that was measured so far.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// Measures the whole plan and writes the record.
+    ///
+    /// # Errors
+    /// When the record cannot be written, or the listener refuses.
+    pub fn measure_all(mut self, listener: &mut dyn Listener) -> Result<RunRecord, RunError> {
+        let end = self.measure(listener)?;
+        self.finish(end, listener)
+    }
+
+    /// Measures the whole plan, then the cases that `more` adds for what the record so far shows, and writes the record.
+    /// They have the time of the plan once more.
+    ///
+    /// # Errors
+    /// Those of [`measure_all`](Self::measure_all), and those of `more`, with which the journal stays.
+    pub fn measure_all_and<E: From<RunError>>(
+        mut self,
+        listener: &mut dyn Listener,
+        more: impl FnOnce(&Plan, &RunRecord) -> Result<Vec<CasePlan>, E>,
+    ) -> Result<RunRecord, E> {
+        let mut end = self.measure(listener)?;
+        if end == RunEnd::Complete {
+            let cases = more(&self.plan, &self.record(end, None))?;
+            if !cases.is_empty() {
+                let sides = RunState::new(cases.iter().map(|case| case.sides.len()));
+                self.state.cases.extend(sides.cases);
+                self.plan.budget += Duration::from_nanos(self.state.spent_ns());
+                self.plan.cases.extend(cases);
+                end = self.measure(listener)?;
+            }
+        }
+        Ok(self.finish(end, listener)?)
+    }
+
+    /// Measures what the plan has and was not measured yet.
+    ///
+    /// # Errors
+    /// When the listener refuses.
+    pub fn measure(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
+        let Self { journal, journal_fault, catalog, plan, executor, state, .. } = self;
+        let spent = Duration::from_nanos(state.spent_ns());
+        listener.begin(plan, spent).map_err(RunError::Listener)?;
+        let metrics = |case: &CasePlan| -> Vec<MetricDef> {
+            catalog.definition(case.workload.as_str()).map(|d| d.metrics.clone()).unwrap_or_default()
+        };
+        let ended = run_plan(plan, &metrics, executor, state, &mut |event: &Event| {
+            // Measuring goes on without a journal; the user learns of it once, at the end.
+            if journal_fault.is_none() {
+                *journal_fault = journal.event(event).err();
+            }
+            listener.event(event);
+        });
+        listener.end();
+        Ok(match ended {
+            Ended::Complete => RunEnd::Complete,
+            Ended::Interrupted => RunEnd::Interrupted,
+        })
+    }
+
+    /// Lets every case have so many launches, which may take so much more time.
+    pub fn extend(&mut self, launches: u32, time: Duration) {
+        self.plan.design.looks = LookPlan::Fixed { launches };
+        self.plan.budget = Duration::from_nanos(self.state.spent_ns()) + time;
+        for case in &mut self.state.cases {
+            case.end = None;
+        }
+    }
+
+    /// Writes samples and record, and removes the journal of a run that is complete. The samples come first, so that a
+    /// record never names samples that are not there. An older record in the place is moved into a folder of its own.
+    ///
+    /// # Errors
+    /// When they cannot be written; the journal is then still there.
+    pub fn finish(self, end: RunEnd, listener: &mut dyn Listener) -> Result<RunRecord, RunError> {
+        let path = &self.path;
+        let samples_path = path.with_extension("samples.parquet");
+        let rows = sample_rows(&self.plan, &self.state);
+        let content = samples::encode(&rows).map_err(RunError::Encode)?;
+        let samples = SamplesRef {
+            file: samples_path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+            rows: rows.len() as u64,
+            digest: Digest::of(&content),
+        };
+        let record = self.record(end, Some(samples));
+        if let Some(fault) = self.journal_fault {
+            listener.note(&Note::NotResumable(fault));
+        }
+        keep_older(path, &samples_path, &record.run.id)?;
+        file::write_atomically(&samples_path, &content)
+            .map_err(|source| file::RecordError::Write { path: samples_path, source })?;
+        file::write(path, &record)?;
+        if end == RunEnd::Complete {
+            self.journal.remove();
+        }
+        Ok(record)
+    }
+
+    /// The record of what was measured so far.
+    fn record(&self, end: RunEnd, samples: Option<SamplesRef>) -> RunRecord {
+        let facts = RunFacts {
+            ceilings: self.ceilings.clone(),
+            run: self.info(end),
+            source: self.request.source.clone(),
+            machine: self.machine.clone(),
+            base: self.base.clone(),
+            samples,
+        };
+        build(&self.plan, &self.catalog, &self.state, facts)
+    }
+
+    fn info(&self, end: RunEnd) -> RunInfo {
+        let Self { header, plan, request, .. } = self;
+        RunInfo {
+            id: header.run.clone(),
+            started: header.started.clone(),
+            finished: Timestamp::now().to_string(),
+            harness: concat!("perfharness ", env!("CARGO_PKG_VERSION")).into(),
+            arguments: request.arguments.clone(),
+            patterns: header.request.patterns.clone(),
+            seed: plan.seed,
+            effort: plan.effort,
+            device: plan.device.clone(),
+            settings: plan.settings.clone(),
+            budget_s: plan.budget.as_secs_f64(),
+            design: plan.design,
+            shard: Shard { index: 1, count: 1 },
+            ended: end,
+            resumed: header.resumed,
+            time: TimeUse::default(),
+        }
+    }
+}
+
+/// Fingerprints of the code: that of the current folder, the commit of the base, and the digests of both builds.
+fn code(base: Option<&BaseFacts>) -> Vec<Option<String>> {
+    let commit = base.and_then(|base| base.source.commit()).map(str::to_owned);
+    let versions = base.and_then(|base| base.versions.as_ref());
+    let built = versions.map(|versions| [&versions.base, &versions.head]).into_iter().flatten();
+    let built = built.map(|version| Some(version.digest.0.clone()));
+    [fingerprint(), commit].into_iter().chain(built).collect()
+}
+
+/// Sortable by time; the process id tells runs of the same second apart.
+fn run_id(started: Timestamp) -> String {
+    format!("{}-{:05}", started.strftime("%Y%m%dT%H%M%SZ"), std::process::id() % 100_000)
+}
+
+/// A run is only continued with the plan and the programs that it began with: anything else would mix two runs.
+fn unchanged(
+    header: &JournalHeader,
+    plan: &Plan,
+    digests: &[Option<String>],
+    code: &[Option<String>],
+) -> Result<(), RunError> {
+    let what = if header.worker_digests != digests {
+        "a worker program"
+    } else if header.plan != *plan {
+        "what is to be measured"
+    } else if header.code != code {
+        "the code here, or the base,"
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Changed { what, started: header.started.clone() })
+}
+
+/// The ceilings of the machine, where a case of the plan has a floor to hold against them. A run without them is no worse,
+/// but for what it can show.
+fn ceilings(
+    plan: &Plan,
+    catalog: &Catalog,
+    machine: &Machine,
+    listener: &mut dyn Listener,
+) -> Option<Ceilings> {
+    let has_floor = |case: &CasePlan| {
+        let definition = catalog.definition(case.workload.as_str());
+        definition.is_some_and(|d| d.cases.iter().any(|c| c.id == case.case && c.floor.is_some()))
+    };
+    if !plan.cases.iter().any(has_floor) {
+        return None;
+    }
+    let ceilings =
+        ceiling::ceilings(&machine.class, &plan.device, || listener.note(&Note::MeasuringCeilings));
+    ceilings.map_err(|error| listener.note(&Note::NoCeilings(error))).ok()
+}
+
+/// Four readings a second, and fewer in a long run, because the record keeps them all.
+fn watch_interval(budget: Duration) -> Duration {
+    const MOST_READINGS: u32 = 2_000;
+    (budget / MOST_READINGS).clamp(Duration::from_millis(250), Duration::from_secs(5))
+}

@@ -1,0 +1,172 @@
+//! A run that is planned.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use perfharness_contract::BenchmarkId;
+use perfharness_record::baseline::accept::identity;
+use perfharness_record::{Design, Machine, Pattern, SelectedRecord};
+
+use super::workers::{ask, insist_on_workloads};
+use super::{Against, Listener, Note, Place, Request, Run, RunError};
+use crate::build::BaseFacts;
+use crate::measure::ProcessExecutor;
+use crate::plan::{CasePlan, Catalog, Plan, Selection, defined_by_base, pairs, select};
+use crate::probe::listed_adapter;
+use crate::read_machine;
+
+/// A run whose workers were asked and whose plan is made.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) request: Request,
+    pub(super) catalog: Catalog,
+    pub(super) base: Option<BaseFacts>,
+    pub(super) plan: Plan,
+    machine: OnceCell<Machine>,
+}
+
+impl Prepared {
+    /// Asks the workers of a request, selects what its patterns match, and plans.
+    ///
+    /// # Errors
+    /// When a pattern or setting is wrong, a pattern selects nothing, or no worker has a workload.
+    pub fn new(request: Request, listener: &mut dyn Listener) -> Result<Self, RunError> {
+        let run = &request.run;
+        let patterns = run.parsed_patterns()?;
+        let mut catalog = ask(run, &run.workers, &request.interrupted, listener)?;
+        insist_on_workloads(&catalog)?;
+        if let Some((name, known)) = request.settings.unknown(&catalog) {
+            return Err(RunError::Setting { name, known });
+        }
+        let (cases, base) = match &request.against {
+            Against::References => (select(&catalog, &patterns, run.effort)?.cases, None),
+            Against::Itself { delta } => {
+                let selection = select(&catalog, &patterns, run.effort)?;
+                let mut cases = pairs(&catalog, &selection, &selection, 0, *delta);
+                // A benchmark that is measured for its counts alone has no time to calibrate.
+                cases.retain(|case| case.design.looks.is_none());
+                if cases.is_empty() {
+                    return Err(RunError::NothingToCalibrate);
+                }
+                let base = BaseFacts {
+                    source: request.source.clone(),
+                    selected: selected(&catalog, &selection),
+                    catalog: catalog.clone(),
+                    identical: false,
+                    versions: None,
+                    redefined: Vec::new(),
+                };
+                (cases, Some(base))
+            }
+            Against::Base(base) => {
+                let theirs = ask(run, &base.workers, &request.interrupted, listener)?;
+                let before = select_known(&theirs, &patterns, &request);
+                let (defined, redefined) = defined_by_base(&catalog, &theirs);
+                catalog = defined;
+                let selection = select(&catalog, &patterns, run.effort)?;
+                let cases = if base.identical {
+                    Vec::new()
+                } else {
+                    pairs(&catalog, &selection, &before, run.workers.len(), base.delta)
+                };
+                let base = BaseFacts {
+                    source: base.source.clone(),
+                    selected: selected(&theirs, &before),
+                    catalog: theirs,
+                    identical: base.identical,
+                    versions: base.versions.clone(),
+                    redefined: [base.redefined.clone(), redefined].concat(),
+                };
+                (cases, Some(base))
+            }
+        };
+        let plan = plan(&request, &catalog, cases);
+        Ok(Self { request, catalog, base, plan, machine: OnceCell::new() })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The workloads of the workers here.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The other build.
+    pub fn base(&self) -> Option<&BaseFacts> {
+        self.base.as_ref()
+    }
+
+    /// Starts the workers of the plan, for launches in which nothing is timed.
+    pub fn executor(&self) -> ProcessExecutor {
+        let others = match &self.request.against {
+            Against::Base(base) => base.workers.as_slice(),
+            Against::References | Against::Itself { .. } => &[],
+        };
+        let all = self.request.run.workers.iter().chain(others).cloned().collect();
+        ProcessExecutor::new(all, Arc::clone(&self.request.interrupted))
+    }
+
+    /// The machine with the adapter that the run uses. A driver that fails is no reason not to measure anything else.
+    pub fn machine(&self, listener: &mut dyn Listener) -> &Machine {
+        self.machine.get_or_init(|| {
+            let gpu = listed_adapter(&self.request.run.device).map_err(|error| {
+                let fault = format!("the process that lists the adapters {error}");
+                listener.note(&Note::NoAdapter { fault: fault.clone() });
+                fault
+            });
+            read_machine(self.request.machine_class.as_deref(), gpu.as_ref().map(Option::as_ref))
+        })
+    }
+
+    /// Begins the run at a place, or goes on with the one that was cut off there.
+    ///
+    /// # Errors
+    /// When the place is taken, cannot be written, or belongs to another run.
+    pub fn begin(self, place: Place, listener: &mut dyn Listener) -> Result<Run, RunError> {
+        Run::begin(self, place, listener)
+    }
+}
+
+/// The selection of another build: maybe nothing, which is no mistake of the user's, and maybe because none of its workers
+/// works, which the gate reports.
+fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &Request) -> Selection {
+    let effort = request.run.effort;
+    let is_known = |pattern: &&Pattern| select(catalog, &[(*pattern).clone()], effort).is_ok();
+    let known: Vec<Pattern> = patterns.iter().filter(is_known).cloned().collect();
+    select(catalog, &known, effort).unwrap_or_default()
+}
+
+fn plan(request: &Request, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
+    let is_timed = |case: &&CasePlan| match request.against {
+        // A benchmark without a base has no time to compare.
+        Against::Base(_) => case.sides.len() > 1,
+        Against::References | Against::Itself { .. } => case.sides.iter().any(|side| side.skip.is_none()),
+    };
+    let timed = cases.iter().filter(is_timed).count() as u32;
+    let settings = request.settings.placed(&request.run, catalog);
+    let plan = request.run.plan(cases, settings, timed);
+    let design = match request.sample {
+        Some(sample) => Design { sample_ns: sample.as_nanos() as u64, ..plan.design },
+        None => plan.design,
+    };
+    Plan { design, ..plan }
+}
+
+/// What a build has of what was asked for.
+fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
+    let record = |case: &CasePlan, id: &BenchmarkId| {
+        let workload = catalog.definition(id.workload.as_str())?;
+        let case_def = workload.cases.iter().find(|c| c.id == id.case)?;
+        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+        let identity = identity(workload, case_def, variant);
+        Some(SelectedRecord { id: id.clone(), definition: case.version, identity })
+    };
+    let sides = selection.cases.iter().flat_map(|case| case.sides.iter().map(move |side| (case, side)));
+    sides
+        .filter(|(_, side)| side.skip.is_none())
+        .filter_map(|(case, side)| record(case, &side.benchmark))
+        .collect()
+}
