@@ -6,6 +6,7 @@
 
 mod drawing;
 mod file_names;
+mod folder;
 pub mod history;
 pub mod memory;
 pub mod profile;
