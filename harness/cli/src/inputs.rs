@@ -111,7 +111,7 @@ pub fn baseline(content: &[u8]) -> bool {
 pub fn journal(content: &[u8]) -> bool {
     let path = Path::new("run.journal.jsonl");
     let replay = |content: &[u8]| journal::replay_from(path, content, content.len() as u64);
-    for content in [content, &journal::sealed(content)] {
+    for content in [content, &journal::with_digests(content)] {
         let Ok(found) = replay(content) else { continue };
         let mut state = RunState::new(found.header.plan.cases.iter().map(|case| case.sides.len()));
         found.events.iter().for_each(|event| state.apply(event));

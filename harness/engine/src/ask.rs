@@ -1,33 +1,36 @@
-//! A process that is asked one thing, and may crash or hang over it.
+//! Questions to a process that may crash or hang while it answers.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
-use perfharness_platform::{Exit, clock, detach_from_terminal, exit_of, kill_tree};
+use perfharness_platform::{Exit, clock, detach_from_terminal, exit_of, has_ended, kill_tree};
 use perfharness_record::plain_text::{make_plain, plain};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// No answer is nearly as long; what is longer is a program that prints without end.
+/// Most bytes of an answer, far above any real one; a program that prints without end exceeds them.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
-/// How long a process may take to end once it has closed its standard output.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// Characters of its last words that are worth telling.
-const WORDS: usize = 200;
+/// Time that a process has to end once it has closed its standard output.
+const EXIT_GRACE: Duration = Duration::from_secs(2);
+/// Most characters of its last words that are reported.
+const MAX_WORDS_CHARS: usize = 200;
 
-/// Why there is no answer.
+/// Time that drivers have to answer. It is long because the class that a run is filed under depends on their answer.
+pub(crate) const DRIVER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
     /// The process did not start.
     #[error("{0}")]
     Start(String),
-    /// It ended before it had answered.
+    /// It ended before it answered.
     #[error("crashed with {exit}{}", words(.last_words))]
     Crashed {
-        /// How it ended.
+        /// The exit code or signal.
         exit: Exit,
         /// The last line on its standard error.
         last_words: String,
@@ -35,8 +38,8 @@ pub enum ProbeError {
     /// It did not answer in time.
     #[error("did not answer within {} s", .0.as_secs_f64())]
     Hung(Duration),
-    /// What it answered cannot be read.
-    #[error("answered what cannot be read: {0}")]
+    /// Its answer cannot be read.
+    #[error("sent an answer that cannot be read: {0}")]
     Garbage(String),
 }
 
@@ -44,7 +47,7 @@ fn words(last: &str) -> String {
     if last.is_empty() { String::new() } else { format!(" (its last words: {last})") }
 }
 
-/// This program, with a question.
+/// Returns the command that asks this same program a question.
 ///
 /// # Errors
 /// When the path of this program cannot be found.
@@ -56,68 +59,73 @@ pub fn question(words: &[&str]) -> Result<Command, ProbeError> {
     Ok(command)
 }
 
-/// Starts a process and reads the one line of JSON that it answers with. An answer counts even where the process
-/// crashes or hangs after it, as some drivers do when they are unloaded.
+/// Starts a process apart from the terminal, with pipes to its standard input and output.
+pub(crate) fn spawn_detached(command: &mut Command) -> Result<Child, ProbeError> {
+    detach_from_terminal(command);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| {
+        ProbeError::Start(format!("cannot start `{}`: {error}", command.get_program().to_string_lossy()))
+    })
+}
+
+/// Starts a process and reads the one line of JSON that it answers with. An answer counts even if the process crashes or
+/// hangs after it, as some drivers do when they are unloaded.
 ///
 /// # Errors
-/// Where there is no such answer within `patience`. The process is ended in any case.
-pub fn ask<T: DeserializeOwned>(mut command: Command, patience: Duration) -> Result<T, ProbeError> {
+/// When there is no such answer within `timeout`. The process is ended in any case.
+pub fn ask<T: DeserializeOwned>(mut command: Command, timeout: Duration) -> Result<T, ProbeError> {
     // Its standard input stays open for as long as somebody waits for the answer.
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    detach_from_terminal(&mut command);
-    let mut child = command.spawn().map_err(|error| {
-        ProbeError::Start(format!("cannot start `{}`: {error}", command.get_program().to_string_lossy()))
-    })?;
+    let mut child = spawn_detached(command.stderr(Stdio::piped()))?;
     let line = in_background(child.stdout.take(), first_line);
     let last_words = in_background(child.stderr.take(), last_line);
-    let answered = line.recv_timeout(patience);
-    // After its answer it may end in good order, and so keep what its drivers cache.
-    let exit = match answered {
-        // A descendant of a process that has ended may hold the pipe still.
-        Err(RecvTimeoutError::Timeout) => child.try_wait().ok().flatten().map(exit_of),
-        Ok(_) | Err(RecvTimeoutError::Disconnected) => exit_soon(&mut child),
-    };
-    end(child);
-    match (answered, exit) {
-        (Ok(line), _) if line.ends_with('\n') => read(&line),
-        (_, Some(exit)) => {
-            // A descendant may hold the pipe still, which must not keep us.
-            let last_words = last_words.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
-            Err(ProbeError::Crashed { exit, last_words })
+    let answered = line.recv_timeout(timeout);
+    // After its answer it may end in good order, and so keep what its drivers cache. A descendant of a process that has
+    // ended may still hold the pipe.
+    let grace = if answered == Err(RecvTimeoutError::Timeout) { Duration::ZERO } else { EXIT_GRACE };
+    let ended_by_itself = ends_within(&mut child, grace);
+    let status = end(child);
+    match (answered, status.filter(|_| ended_by_itself)) {
+        (Ok(line), _) if line.ends_with('\n') => {
+            read_json(line.as_bytes()).map_err(|error| ProbeError::Garbage(error.to_string()))
         }
-        (_, None) => Err(ProbeError::Hung(patience)),
+        (_, Some(status)) => {
+            // A descendant may still hold the pipe, and nobody waits for it.
+            let last_words = last_words.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
+            Err(ProbeError::Crashed { exit: exit_of(status), last_words })
+        }
+        (_, None) => Err(ProbeError::Hung(timeout)),
     }
 }
 
-fn read<T: DeserializeOwned>(line: &str) -> Result<T, ProbeError> {
-    let parsed = serde_json::from_str(line).and_then(|mut value: Value| {
-        // Names come from drivers.
-        make_plain(&mut value);
-        serde_json::from_value(value)
-    });
-    parsed.map_err(|error| ProbeError::Garbage(error.to_string()))
+/// Reads a JSON text, and makes its strings plain because drivers write some of them.
+pub(crate) fn read_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    let mut value: Value = serde_json::from_slice(json)?;
+    make_plain(&mut value);
+    serde_json::from_value(value)
 }
 
-/// How a process that has said its last ended; `None` where it goes on.
-fn exit_soon(child: &mut Child) -> Option<Exit> {
+/// Waits until a process has ended, but not for longer than `grace`; returns whether it has. The process is not reaped, so
+/// that its id still names its group.
+pub(crate) fn ends_within(child: &mut Child, grace: Duration) -> bool {
     let start = clock::now();
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(exit_of(status)),
-            Ok(None) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
-            Ok(None) | Err(_) => return None,
+        match has_ended(child) {
+            Ok(false) if start.elapsed() < grace => thread::sleep(Duration::from_millis(1)),
+            other => return other.unwrap_or(false),
         }
     }
 }
 
-/// Ends the process. One that hangs within the kernel cannot be ended and waited for, so nobody waits long.
-fn end(mut child: Child) {
+/// Ends the process and what it started. One that hangs within the kernel cannot be ended, so nobody waits long for it.
+fn end(mut child: Child) -> Option<ExitStatus> {
     let (sender, ended) = bounded(1);
-    thread::spawn(move || sender.send(kill_tree(&mut child)));
-    let _ = ended.recv_timeout(FAREWELL);
+    thread::spawn(move || {
+        let _ = kill_tree(&mut child);
+        sender.send(child.wait().ok())
+    });
+    ended.recv_timeout(EXIT_GRACE).ok().flatten()
 }
 
-/// Reads a pipe without waiting for it; what comes of it is sent.
+/// Reads a pipe on a thread of its own and sends the result.
 fn in_background<R: Read + Send + 'static>(
     pipe: Option<R>,
     take: impl FnOnce(R) -> String + Send + 'static,
@@ -131,7 +139,7 @@ fn in_background<R: Read + Send + 'static>(
 
 fn first_line(pipe: impl Read) -> String {
     let mut line = Vec::new();
-    // What a process that died left of its answer is no answer, as it lacks the line end.
+    // A process that dies may leave a part of its answer, which lacks the line end.
     let _ = BufReader::new(pipe.take(MAX_ANSWER_BYTES)).read_until(b'\n', &mut line);
     String::from_utf8_lossy(&line).into_owned()
 }
@@ -143,7 +151,7 @@ fn last_line(pipe: impl Read) -> String {
     while reader.by_ref().take(MAX_ANSWER_BYTES).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            last = plain(text.trim()).chars().take(WORDS).collect();
+            last = plain(text.trim()).chars().take(MAX_WORDS_CHARS).collect();
         }
         line.clear();
     }

@@ -1,7 +1,7 @@
-//! The write-ahead file of a run: a header, then one event a line. What is in it survives the harness.
+//! The write-ahead file of a run: a header, then one event per line. Its events survive a crash of the harness.
 //!
 //! Each line carries a digest of itself and of the line before it, the first event one of itself and of the run. So a line
-//! that is damaged, missing, in another place or of another run is known, and the events end before it.
+//! that is damaged, missing, misplaced or of another run is recognized, and the replay ends before it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read as _, Write};
@@ -21,10 +21,10 @@ use crate::request::RunRequest;
 /// Changes: 1, the first. 2, each line has a digest that goes on from the line before.
 pub const JOURNAL_VERSION: u32 = 2;
 
-/// The most bytes of a line. That of the header grows with the plan, by 300 bytes for each benchmark.
+/// Most bytes of a line. The header grows with the plan, by 300 bytes for each benchmark.
 const MOST_LINE_BYTES: usize = 16 << 20;
 
-/// What a journal begins with: enough to go on, or to refuse to.
+/// First line of a journal: enough to resume the run, or to refuse to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// Version of the format.
@@ -32,71 +32,68 @@ pub struct JournalHeader {
     /// Id of the run.
     #[serde(deserialize_with = "perfharness_record::file_name::id")]
     pub run: String,
-    /// When the run began, RFC 3339.
+    /// Time at which the run began, RFC 3339.
     pub started: String,
-    /// What the user asked for.
+    /// The request of the user.
     pub request: RunRequest,
-    /// What followed from it.
+    /// The plan that was made of it.
     pub plan: Plan,
     /// Digests of the workers.
     pub worker_digests: Vec<Option<String>>,
-    /// Fingerprint of the code here, and the commit of the base: two codes do not belong into one run. Digests tell less,
-    /// since a worker may read files that its command does not name.
+    /// Fingerprint of the code here, and the commit of the base, because a run measures one version of the code. Digests do
+    /// not suffice: a worker may read files that its command does not name.
     #[serde(default)]
     pub code: Vec<Option<String>>,
-    /// How often the run was continued.
+    /// Number of times that the run was resumed.
     pub resumed: u32,
 }
 
-/// Why a journal could not be used.
+/// Reason why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// There is none.
+    /// No journal exists.
     #[error("there is no unfinished run at {}; start one without --resume", path.display())]
     Missing {
-        /// Where it was looked for.
+        /// Expected path.
         path: PathBuf,
     },
-    /// It cannot be read or written.
-    #[error("the journal {}: {source}", path.display())]
+    /// The file cannot be read or written.
+    #[error("cannot read or write the journal {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Another run writes it.
-    #[error(
-        "another run is going to write {}; wait until it is done, or name another file with --output",
-        path.display()
-    )]
+    /// Another run writes to the same place.
+    #[error("another run writes to {}; wait for its end, or choose another file with --output", path.display())]
     InUse {
-        /// The record.
+        /// Path of the record.
         path: PathBuf,
     },
-    /// It is damaged, or of another version.
+    /// The journal is damaged, or of another version.
     #[error("the journal {} cannot be continued: {what}; delete it or start without --resume", path.display())]
     Unusable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, as a clause.
         what: String,
     },
 }
 
-/// A place for a record that no other run writes to for as long as this exists, however this program ends.
+/// Exclusive right to write a record at a path. It ends when the value is dropped or the program ends, however it does.
 #[derive(Debug)]
 pub struct RunLock {
     path: PathBuf,
-    /// Another file than the journal, since some systems let nobody read a locked one.
+    /// Not the journal itself, because some systems let nobody read a locked file.
     _file: File,
 }
 
 impl RunLock {
-    /// Takes the place of a record, before its journal is looked at.
+    /// Takes the lock of a record, before its journal is read.
     ///
     /// # Errors
-    /// When another run has it, or the file cannot be made.
+    /// When another run holds it, or the file cannot be created.
     pub fn take(record: &Path) -> Result<Self, JournalError> {
         let path = record.with_extension("lock");
         let io = |source| JournalError::Io { path: path.clone(), source };
@@ -108,12 +105,12 @@ impl RunLock {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path: record.into() }),
-                // Some file systems know no locks; two runs at one place are then the user's to avoid.
+                // Some file systems have no locks; there the user has to avoid two runs at one place.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(io(error)),
             }
-            // Whoever had it removes the file at the end. One that is locked only after that holds nobody off: the next run
-            // makes another.
+            // The previous holder removes the file at its end. A file that is locked only after that excludes nobody,
+            // because the next run creates another.
             let ours = Handle::from_file(file.try_clone().map_err(io)?).map_err(io)?;
             if Handle::from_path(&path).is_ok_and(|there| there == ours) {
                 return Ok(Self { path, _file: file });
@@ -124,12 +121,12 @@ impl RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // A file that stays behind locks nothing.
+        // A file that stays behind holds no lock.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// A journal that is being written.
+/// Journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -138,7 +135,7 @@ pub struct Journal {
     last: Digest,
 }
 
-/// Where the events of a journal end that can be relied on.
+/// Position behind the last undamaged event of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEnd {
     bytes: u64,
@@ -146,15 +143,15 @@ pub struct JournalEnd {
 }
 
 impl Journal {
-    /// Path of the journal of a record.
+    /// Returns the path of the journal of a record.
     pub fn path_for(record: &Path) -> PathBuf {
         record.with_extension("journal.jsonl")
     }
 
-    /// Starts a journal. One that is in the way, of a run that was never finished, is kept under another name.
+    /// Starts a journal. A journal at the path, of a run that was never finished, is kept under another name.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When the file cannot be created.
     pub fn create(path: &Path, header: &JournalHeader) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.into(), source };
         if let Some(folder) = path.parent() {
@@ -168,7 +165,7 @@ impl Journal {
         Ok(Self { path: path.into(), file, last: first_of(&header.run) })
     }
 
-    /// Goes on writing behind `end`, under a new header; what is behind it is cut away.
+    /// Resumes a journal behind `end`, under a new header; the rest of the file is cut off.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -186,13 +183,13 @@ impl Journal {
     /// Adds an event.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the event cannot be written.
     pub fn event(&mut self, event: &Event) -> Result<(), JournalError> {
         let io = |source| JournalError::Io { path: self.path.clone(), source };
         let entry = serde_json::to_vec(event).map_err(|e| io(e.into()))?;
         let digest = following(&self.last, &entry);
         let line = line(&digest, &entry).map_err(io)?;
-        // One write for each line: a killed harness leaves at most the last one incomplete.
+        // One write for each line: a killed harness leaves at most the last line incomplete.
         self.file.write_all(&line).map_err(io)?;
         self.last = digest;
         Ok(())
@@ -201,17 +198,17 @@ impl Journal {
     /// Removes the journal of a run whose record is written.
     pub fn remove(self) {
         drop(self.file);
-        // A journal that stays behind does no harm: the next run moves it aside.
+        // A journal that stays behind does no harm: the next run renames it.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// What the digests of a header begin with.
+/// Digest that the header follows.
 fn before_header() -> Digest {
     Digest::of(b"the header of a perfharness journal")
 }
 
-/// What the digests of the events of a run begin with: not the header, which changes when the run is continued.
+/// Digest that the first event of a run follows. It is not that of the header, which changes when the run is resumed.
 fn first_of(run: &str) -> Digest {
     Digest::of_parts([b"the events of a run".as_slice(), run.as_bytes()])
 }
@@ -225,21 +222,21 @@ fn header_line(header: &JournalHeader) -> io::Result<Vec<u8>> {
     line(&following(&before_header(), &entry), &entry)
 }
 
-/// What stands before the digest, between it and the entry, and behind that.
+/// Text before the digest, between it and the entry, and behind the entry.
 const FRAME: [&[u8]; 3] = [b"{\"digest\":\"", b"\",\"entry\":", b"}\n"];
 
-/// A line. What is too long to be read again is not written.
+/// Returns the line of an entry; one that is too long to be read back is an error.
 fn line(digest: &Digest, entry: &[u8]) -> io::Result<Vec<u8>> {
     let line = [FRAME[0], digest.0.as_bytes(), FRAME[1], entry, FRAME[2]].concat();
     if line.len() > MOST_LINE_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a line would be longer than can be read"));
+        let message = format!("a line of {} bytes is too long to be read back", line.len());
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(line)
 }
 
-/// The entries of these lines, and lines that are none, with the digests that they should have, so that what is behind a
-/// digest can be tested.
-pub fn sealed(lines: &[u8]) -> Vec<u8> {
+/// Gives each line the digest that it should have, whether it has one or not, so that tests get past the digests.
+pub fn with_digests(lines: &[u8]) -> Vec<u8> {
     let mut before = before_header();
     let mut journal = Vec::new();
     for (at, own) in lines.split(|byte| *byte == b'\n').enumerate() {
@@ -252,7 +249,7 @@ pub fn sealed(lines: &[u8]) -> Vec<u8> {
     journal
 }
 
-/// The digest and the entry of a line; none where it is no line of a journal.
+/// Splits a line into its digest and its entry; `None` if it is not a line of a journal.
 fn parts(line: &[u8]) -> Option<(Digest, &[u8])> {
     let line = line.strip_prefix(FRAME[0])?.strip_suffix(FRAME[2])?;
     let end = line.iter().position(|byte| *byte == b'"')?;
@@ -260,41 +257,40 @@ fn parts(line: &[u8]) -> Option<(Digest, &[u8])> {
     Some((Digest(String::from_utf8(digest.to_vec()).ok()?), entry.strip_prefix(FRAME[1])?))
 }
 
-/// The digest and the entry of a line that follows that with the digest `before`.
+/// Splits a line into its digest and its entry, if it follows the line with the digest `before`.
 fn undamaged<'l>(line: &'l [u8], before: &Digest) -> Option<(Digest, &'l [u8])> {
     parts(line).filter(|(digest, entry)| following(before, entry) == *digest)
 }
 
-/// A journal that was read back.
+/// Contents of a journal.
 #[derive(Debug)]
 pub struct Replay {
-    /// Its header.
+    /// Header.
     pub header: JournalHeader,
-    /// Its events, up to the first line that is damaged.
+    /// Events, up to the first damaged line.
     pub events: Vec<Event>,
-    /// Where they end.
+    /// Position behind them.
     pub end: JournalEnd,
-    /// What is not relied on, where there is more than the beginning of a last line.
+    /// Lines that are left out; `None` if there is no more than an incomplete last line.
     pub damage: Option<Damage>,
 }
 
 /// Complete lines of a journal that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "line {line} of the journal is not as it was written, so that the {bytes} bytes from there on are left out and measured \
-     anew"
+    "line {line} of the journal is damaged; the {bytes} bytes from there on are ignored, and their samples are measured again"
 )]
 pub struct Damage {
-    /// The first of them, counted from 1.
+    /// Number of the first of them, from 1.
     pub line: usize,
-    /// Bytes from there to the end.
+    /// Bytes from there to the end of the file.
     pub bytes: u64,
 }
 
 /// Reads a journal up to its first damaged line; an incomplete last line is left out.
 ///
 /// # Errors
-/// When there is none, its header is damaged, or it is of another version.
+/// When there is no journal, its header is damaged, or it is of another version.
 pub fn replay(path: &Path) -> Result<Replay, JournalError> {
     let io = |source| JournalError::Io { path: path.into(), source };
     let file = match open_regular(path) {
@@ -308,16 +304,16 @@ pub fn replay(path: &Path) -> Result<Replay, JournalError> {
     replay_from(path, BufReader::new(file), length)
 }
 
-/// Reads a journal of so many bytes; `path` is for messages.
+/// Reads a journal of `length` bytes; `path` is for messages.
 ///
 /// # Errors
-/// As those of [`replay`].
+/// Those of [`replay`].
 pub fn replay_from(path: &Path, mut reader: impl BufRead, length: u64) -> Result<Replay, JournalError> {
     let io = |source| JournalError::Io { path: path.into(), source };
     let unusable = |what: &str| JournalError::Unusable { path: path.into(), what: what.into() };
     let mut line = Vec::new();
     if !next_line(&mut reader, &mut line).map_err(io)? {
-        return Err(unusable("it has no whole first line"));
+        return Err(unusable("its first line is incomplete"));
     }
     let header = header(&line).map_err(|what| unusable(&what))?;
     let mut end = JournalEnd { bytes: line.len() as u64, last: first_of(&header.run) };
@@ -337,12 +333,12 @@ pub fn replay_from(path: &Path, mut reader: impl BufRead, length: u64) -> Result
 }
 
 fn header(line: &[u8]) -> Result<JournalHeader, String> {
-    /// As much as every version says.
+    /// Fields that every version has.
     #[derive(Deserialize)]
     struct Version {
         journal: u32,
     }
-    // The first version had no digests.
+    // Version 1 had no digests.
     let entry = parts(line).map_or(line, |(_, entry)| entry);
     if let Ok(Version { journal }) = serde_json::from_slice(entry)
         && journal != JOURNAL_VERSION
@@ -353,7 +349,7 @@ fn header(line: &[u8]) -> Result<JournalHeader, String> {
     serde_json::from_slice(entry).map_err(|error| format!("its first line: {error}"))
 }
 
-/// Reads a line with its end; `false` where there is no whole one left. One that is too long is cut, and so damaged.
+/// Reads a line with its end; returns `false` if no complete line is left. A line that is too long is cut, and so damaged.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let read = reader.by_ref().take(MOST_LINE_BYTES as u64).read_until(b'\n', line)?;
@@ -372,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_nobody_elses_however_often_it_is_taken_and_given_back() {
+    fn a_lock_has_one_holder_however_often_it_is_taken_and_released() {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("run.json");
         let (holders, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -458,7 +454,7 @@ mod tests {
         content.split(|byte| *byte == b'\n').count() - 1
     }
 
-    /// Events that are as they were written, up to where they end.
+    /// Asserts that so many first events are replayed as they were written.
     fn assert_beginning(content: &[u8], events: usize, is_damaged: bool) {
         let found = replayed(content).unwrap();
         assert_eq!(found.events, (0..events).map(event).collect::<Vec<_>>());
@@ -466,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_replayed_and_gone_on_with() {
+    fn a_journal_is_replayed_and_resumed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.journal.jsonl");
         for cut in [0, 3] {
@@ -525,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_a_run_is_no_journal_to_go_on_with() {
+    fn a_folder_in_the_place_of_a_journal_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let error = replay(folder.path()).unwrap_err().to_string();
         assert!(error.contains("it is a folder"), "{error}");

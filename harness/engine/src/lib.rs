@@ -1,8 +1,8 @@
 //! The engine: from a request to a record. [`run`] is its interface; the other modules are its parts.
 //!
-//! [`plan`] asks every worker for its workloads and says which sides are compared, [`measure`] turns the plan into events,
-//! [`journal`] keeps them, and [`build`] makes the record. [`probe`] asks drivers from a distance, [`telemetry`] watches the
-//! machine meanwhile, and [`ceiling`] measures how fast it can be at most.
+//! [`plan`] asks every worker for its workloads and decides which sides are compared, [`measure`] turns the plan into
+//! events, [`journal`] keeps them, and [`build`] makes the record. [`probe`] asks drivers in a process of its own,
+//! [`telemetry`] watches the machine during the run, and [`ceiling`] measures its greatest speed.
 
 pub mod ask;
 pub mod build;

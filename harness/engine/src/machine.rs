@@ -1,4 +1,4 @@
-//! The facts of the machine that a run is measured on.
+//! Facts of the machine that a run is measured on.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use perfharness_gpu::AdapterFacts;
 use perfharness_record::Machine;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-/// Reads the facts; `class` overrides the key, and `gpu` is the adapter that the run uses, or why it is not known.
+/// Reads the facts; `class` overrides the machine class, and `gpu` is the adapter that the run uses, or why it is unknown.
 pub fn read_machine(class: Option<&str>, gpu: Result<Option<&AdapterFacts>, &String>) -> Machine {
     let kind = RefreshKind::nothing()
         .with_cpu(CpuRefreshKind::nothing())

@@ -1,4 +1,4 @@
-//! The source code in the current folder, as git tells it.
+//! State of the source code in the current folder, as git reports it.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ pub fn source_state() -> SourceState {
     let Some(commit) = git(&["rev-parse", "--verify", "HEAD"]) else {
         let absent = match git(&["rev-parse", "--git-dir"]) {
             Some(_) => "the repository has no commit yet",
-            None => "the current folder is in no git repository, or git is not installed",
+            None => "the current folder is not in a git repository, or git is not installed",
         };
         return SourceState::Absent { absent: absent.into() };
     };
@@ -22,8 +22,8 @@ pub fn source_state() -> SourceState {
     }
 }
 
-/// What tells the code in the current folder apart, as far as git follows it: the commit, and a digest of what differs
-/// from it. `None` where there is no repository with a commit.
+/// Identifies the tracked code in the current folder: the commit, and a digest of the changes to it. `None` if there is no
+/// repository with a commit.
 pub fn fingerprint() -> Option<String> {
     let commit = git(&["rev-parse", "--verify", "HEAD"])?;
     let changes = git(&["diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv"])?;

@@ -299,7 +299,7 @@ fn resuming_what_is_not_there_is_refused() {
     "{\"digest\":\"0\",\"entry\":{\"journal\":2}}\n",
     "its first line is damaged"
 )]
-#[case::that_is_empty("", "no whole first line")]
+#[case::that_is_empty("", "first line is incomplete")]
 #[case::that_is_something_else("hello\n", "its first line")]
 fn a_journal_that_cannot_be_read_is_refused_with_the_next_step(#[case] journal: &str, #[case] why: &str) {
     let harness = Harness::new();
@@ -316,7 +316,7 @@ fn a_run_goes_on_from_before_the_damage_of_its_journal_and_tells() {
     lines[damaged] = lines[damaged].replacen("\"wall_ns\":", "\"wall_ns\":9", 1);
     harness.write(JOURNAL, format!("{}\n", lines.join("\n")));
     let line = format!("line {} of the journal", damaged + 1);
-    resume(&harness).code(0).says(&[&line, "measured anew"]);
+    resume(&harness).code(0).says(&[&line, "measured again"]);
     assert_eq!(harness.record().run.resumed, 1);
     harness.call("show run.json --check").done().code(0);
 }

@@ -13,7 +13,11 @@ const DUE: &[Due] = &[
     ("wrong", OutcomeKind::WrongResult, &["before timing"]),
     ("wrong-later", OutcomeKind::WrongResult, &["after timing"]),
     ("memo", OutcomeKind::WrongResult, &["before timing"]),
-    ("less-work", OutcomeKind::WrongResult, &["other work than `good`", "steps 20000 against 40000"]),
+    (
+        "less-work",
+        OutcomeKind::WrongResult,
+        &["its work differs from that of `good`", "steps 20000 against 40000"],
+    ),
     ("exit", OutcomeKind::Crashed, &["exit code 7"]),
     ("panic", OutcomeKind::Crashed, &["a planted panic"]),
     ("error", OutcomeKind::Crashed, &["a planted error"]),

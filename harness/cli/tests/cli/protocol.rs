@@ -51,7 +51,7 @@ fn a_worker_that_cannot_be_asked_is_named_in_the_record(
 #[case::answers_with_too_many_values("many-values", "its answer to `prepare` has more than 10000 values")]
 #[case::has_thousands_of_readings_each_time("readings", "take more than 1024 KiB")]
 #[case::takes_more_time_than_numbers_are_exact_for("beyond", "is 9007199254740993, more than 2^53")]
-#[case::takes_more_time_than_passed("exaggerates", "was asked for and answered within")]
+#[case::takes_more_time_than_passed("exaggerates", "its answer came within")]
 fn a_worker_that_breaks_later_fails_its_benchmark_only(#[case] mode: &str, #[case] reason: &str) {
     let record = beside_a_good_worker(mode, "spin/short/a raw", 5);
     let failed = raw(&record);
@@ -82,7 +82,7 @@ fn a_worker_that_does_not_account_for_its_time_is_told_of() {
     let record = beside_a_good_worker("understates", "spin/short/a raw", 0);
     let notes = &raw(&record).notes;
     assert!(
-        notes.iter().any(|note| note.contains("does not account for a quarter of the time")),
+        notes.iter().any(|note| note.contains("over a quarter of the time between request and answer")),
         "{notes:?}"
     );
     let good = record.benchmarks.iter().find(|b| b.id.to_string() == "spin/short/a").unwrap();

@@ -96,7 +96,7 @@ fn what_nvidias_library_tells_is_kept_with_its_own_resolution() {
     assert!(energy[0] < 1000.0, "since watching began, not since the machine was built: {energy:?}");
     // 4 is a power limit, which is told, and contaminates nothing.
     assert_eq!(telemetry.limits["its power limit"], readings as u64);
-    assert!(telemetry.absent["gpu-power/1"].contains("Mock that is silent does not tell it"));
+    assert!(telemetry.absent["gpu-power/1"].contains("Mock that is silent does not report it"));
     let record = harness.record();
     assert!(!record.cases[0].dropped_blocks.contains_key("throttle"), "{:?}", record.cases[0].dropped_blocks);
 }

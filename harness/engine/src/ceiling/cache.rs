@@ -1,4 +1,4 @@
-//! Ceilings of a machine class, kept for a while.
+//! Ceilings of a machine class, kept between runs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,38 +8,41 @@ use perfharness_platform::cache_folder;
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::file::{read_text, write_atomically};
 
-use super::measured::measured_ceilings;
-use crate::ask::ProbeError;
+use crate::ask::{ProbeError, ask, question};
 
-/// Drivers, kernels and neighbours change; what is older is measured again.
+/// Age from which ceilings are measured again: drivers, kernels and neighbours change.
 const KEPT: Duration = Duration::from_hours(7 * 24);
 
-/// A few figures have a kilobyte.
+/// Most bytes of the file, which has about a kilobyte.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Time that measuring may take: about eight seconds, and much more on a busy machine.
+const MEASURING_TIMEOUT: Duration = Duration::from_mins(2);
 
 const HARNESS: &str = concat!("perfharness ", env!("CARGO_PKG_VERSION"));
 
-/// The ceilings of a machine class for a `--device`: those that are kept, else measured now, which `tell` is told before.
+/// Returns the ceilings of a machine class for a `--device`. If none are kept, it calls `tell` and measures them in a
+/// process of its own.
 ///
 /// # Errors
-/// Where the process that measures gives no answer.
+/// When the process that measures gives no answer.
 pub fn ceilings(class: &str, device: &str, tell: impl FnOnce()) -> Result<Ceilings, ProbeError> {
     let path = place(&cache_folder(), class, device);
     if let Some(kept) = kept(&path, device, Timestamp::now()) {
         return Ok(kept);
     }
     tell();
-    let figures = measured_ceilings(device)?;
+    let figures = ask(question(&["ceilings", device])?, MEASURING_TIMEOUT)?;
     let measured = Timestamp::now().to_string();
     let ceilings = Ceilings { measured, harness: HARNESS.into(), device: device.into(), figures };
-    // That it cannot be kept costs some seconds in the next run, and nothing else.
+    // A failure to keep them costs the next run some seconds, and nothing else.
     if let Ok(text) = serde_json::to_vec_pretty(&ceilings) {
         let _ = write_atomically(&path, &text);
     }
     Ok(ceilings)
 }
 
-/// The ceilings that are kept, if a run would use them.
+/// Returns the kept ceilings, if a run would use them.
 pub fn kept_ceilings(class: &str, device: &str) -> Option<Ceilings> {
     kept(&place(&cache_folder(), class, device), device, Timestamp::now())
 }
@@ -49,7 +52,7 @@ fn place(folder: &Path, class: &str, device: &str) -> PathBuf {
     folder.join(format!("ceilings-{class}-{device}.json"))
 }
 
-/// What is kept, if it is of this version, of this device, and not too old.
+/// Returns the kept ceilings if they are of this version and device, and not too old.
 fn kept(path: &Path, device: &str, now: Timestamp) -> Option<Ceilings> {
     let text = read_text(path, MOST_BYTES).ok()?;
     let kept: Ceilings = serde_json::from_str(&text).ok()?;

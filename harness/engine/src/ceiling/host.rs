@@ -1,4 +1,4 @@
-//! What the host can do at most: copies within memory, and writes into a file.
+//! Ceilings of the host: copies within memory, and writes into a file.
 
 use std::convert::Infallible;
 use std::io::{Seek as _, Write as _};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use perfharness_platform::clock;
 
-/// Bytes that are copied at once: more than caches hold.
+/// Bytes of a copy: more than caches hold.
 const COPIED: usize = 64 << 20;
 
-/// Bytes of a write, and of the file before it is written from its beginning again.
+/// Bytes of one write, and of the file before it is rewound.
 const BLOCK: usize = 1 << 20;
 const FILE: usize = 64 << 20;
 
-/// Tries of a figure go on for this long: a processor that has just woken up, and memory that was just touched for the first
-/// time, take a while to get as fast as they can be.
+/// Time for the tries of a figure: a processor that has just woken up, and memory that was just touched for the first time,
+/// take a while to reach their full speed.
 const TRYING: Duration = Duration::from_secs(1);
 
-/// Bytes in a second that a copy reads and writes together, on one core: the best of many tries.
+/// Returns the bytes per second that a copy on one core reads and writes together: the best of many tries.
 pub(super) fn copy() -> f64 {
     let from = vec![1u8; COPIED];
     let mut to = vec![0u8; COPIED];
@@ -31,11 +31,11 @@ pub(super) fn copy() -> f64 {
     2.0 * COPIED as f64 / seconds
 }
 
-/// Bytes in a second that reach a file in this folder, which the system may keep in its cache: no benchmark here waits for
-/// the disk either.
+/// Returns the bytes per second that are written to a file in `folder`. The system may keep them in its cache: no benchmark
+/// waits for the disk either.
 ///
 /// # Errors
-/// Where the file cannot be written.
+/// When the file cannot be written.
 pub(super) fn write(folder: &Path) -> std::io::Result<f64> {
     let mut file = tempfile::tempfile_in(folder)?;
     let block = vec![1u8; BLOCK];
@@ -46,7 +46,7 @@ pub(super) fn write(folder: &Path) -> std::io::Result<f64> {
     Ok(FILE as f64 / seconds)
 }
 
-/// The shortest time in s that a try takes.
+/// Returns the shortest time of a try, in s.
 fn shortest<E>(mut each: impl FnMut() -> Result<(), E>) -> Result<f64, E> {
     let begin = clock::now();
     let mut best = f64::INFINITY;

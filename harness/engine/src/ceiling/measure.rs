@@ -1,4 +1,4 @@
-//! Measuring, within the process that may crash over it.
+//! Measuring of the ceilings, in the process that may crash over it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use perfharness_record::ceilings::{
 
 use super::host;
 
-/// Measures the host, and the device that a run with this `--device` uses; takes some eight seconds.
+/// Measures the host, and the device that a run with this `--device` uses; takes about eight seconds.
 pub fn measure(device: &str) -> BTreeMap<String, Ceiling> {
     let mut figures = BTreeMap::new();
     let mut put = |name: &str, unit: &str, value: Result<f64, String>| {

@@ -1,24 +1,23 @@
-//! How many placements and blocks the next launch has.
+//! Choice of the placements and blocks of the next launch.
 
 use perfharness_verdict::{Allocation, Components, Costs, allocate};
 
 use super::event::LaunchTiming;
 
-/// Launches before the components of the variance are believed: the variance between launches needs two.
+/// Launches before the components of the variance are used: the variance between launches needs two.
 pub(super) const PILOT_LAUNCHES: usize = 2;
-/// What a launch has before anything is known: the fewest that show every component.
+/// Allocation of the first launches: the smallest that shows every component of the variance.
 const PILOT: Allocation =
     Allocation { placements: perfharness_verdict::MIN_PLACEMENTS, blocks: perfharness_verdict::MIN_BLOCKS };
 
-/// A short pilot often sees no variance between launches at all, which would make placements within one launch look as
-/// good as launches. They never are worth more than this many.
+/// Most placements of a launch. A short pilot often shows no variance between launches, so that placements within one
+/// launch would look as good as launches.
 const MOST_PLACEMENTS: usize = 8;
-/// Nor are blocks: where single rounds are noisy the formula asks for many, and a run without a budget of time would
-/// give them.
+/// Most blocks of a placement. For noisy rounds the formula asks for many, and a run without a time budget would take them.
 const MOST_BLOCKS: usize = 4;
 
-/// Costs of the levels, from the launches so far; `None` before the first has ended. A launch makes each of its
-/// placements once in every of its `parts`.
+/// Returns the costs of the levels, from the launches so far; `None` before the first has ended. A launch makes each of its
+/// placements once in each of its `parts`.
 pub(super) fn costs(timings: &[LaunchTiming], parts: usize) -> Option<Costs> {
     let sum = |f: fn(&LaunchTiming) -> u64| timings.iter().map(f).sum::<u64>() as f64;
     let launches = timings.len() as f64;
@@ -36,15 +35,15 @@ pub(super) fn costs(timings: &[LaunchTiming], parts: usize) -> Option<Costs> {
     })
 }
 
-/// Expected time of a launch, in the unit of the costs.
+/// Returns the expected time of a launch, in the unit of the costs.
 pub(super) fn launch_cost(costs: &Costs, allocation: Allocation) -> f64 {
     let placement = costs.placement + allocation.blocks as f64 * costs.block;
     costs.launch + allocation.placements as f64 * placement
 }
 
-/// Chooses what the next launch has: the allocation that gives the narrowest interval for the time, cut down where
-/// `launches` of them would not fit into `left_ns`. Placements below the statistical minimum are given up last:
-/// more launches are worth more than more of anything within a launch.
+/// Chooses the allocation of the next launch: the one with the narrowest interval for the time, reduced until `launches`
+/// of them fit into `left_ns`. Placements below the statistical minimum are given up last, because more launches are worth
+/// more than more of anything within a launch.
 pub(super) fn choose(
     components: Option<&Components>,
     costs: Option<&Costs>,

@@ -1,8 +1,8 @@
-//! A fixed piece of work that is timed through every run, so that the speed of the machine on that day can be taken out
-//! of figures of different days.
+//! The anchor: a fixed workload that is timed through every run, so that figures of different days can be corrected for
+//! the speed of the machine.
 //!
-//! It is a chain of multiplications and of reads in 512 KiB, about half the time each: what a clock that is lower or a
-//! neighbour that takes its share of the cache changes. It must never change, because stored baselines are relative to it.
+//! It is a chain of multiplications and of reads in 512 KiB, about half the time each, so that it slows down with a lower
+//! clock and with a neighbour that uses the cache. It must never change, because stored baselines are relative to it.
 
 use std::hint::black_box;
 
@@ -12,13 +12,13 @@ use perfharness_platform::clock;
 const WORDS: usize = 1 << 16;
 /// Steps of one timing, about a millisecond.
 const STEPS: u64 = 120_000;
-/// Timings of which the median counts.
+/// Timings that the median is taken of.
 const TIMINGS: usize = 5;
 /// Factor and increment of Knuth's MMIX generator, whose low bits are not used.
 const FACTOR: u64 = 6_364_136_223_846_793_005;
 const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
-/// The buffer of the anchor. It is kept, so that it is timed warm.
+/// Buffer of the anchor. It is kept, so that the anchor is timed warm.
 #[derive(Debug)]
 pub(super) struct Anchor {
     words: Vec<u64>,
@@ -34,7 +34,7 @@ impl Anchor {
         Self { words: (0..WORDS).map(|_| next()).collect() }
     }
 
-    /// Time of the work in ns: the median of a few timings, after one that warms up.
+    /// Returns the time of the work in ns: the median of a few timings, after one that warms up.
     pub(super) fn time_ns(&self) -> f64 {
         self.walk();
         let mut times: Vec<u64> = (0..TIMINGS)
@@ -48,7 +48,7 @@ impl Anchor {
         times[TIMINGS / 2] as f64
     }
 
-    /// Every step needs the one before it, so that nothing can run ahead or side by side.
+    /// Does the work. Every step needs the result of the one before it, so that none can run early or in parallel.
     fn walk(&self) -> u64 {
         let mut state = black_box(1_u64);
         for _ in 0..STEPS {

@@ -1,4 +1,4 @@
-//! What disturbed a sample, and whether that is a reason to drop it.
+//! Disturbances of samples, and whether they are a reason to drop a block.
 
 use perfharness_contract::protocol::SampleReply;
 use perfharness_platform::MachineCounters;
@@ -7,33 +7,32 @@ use perfharness_record::{Contamination, Flag};
 use super::executor::Executor;
 use crate::telemetry::DeviceState;
 
-/// Share of time off the CPU from which it is worth a flag.
+/// Share of time off the CPU from which a sample is flagged.
 const WAITED_SHARE: f64 = 0.1;
 /// Share of stolen time from which a sample is contaminated.
 const STEAL_SHARE: f64 = 0.1;
-/// One tick of `/proc/stat`. A single tick says little: it is charged to whoever runs when it falls.
+/// One tick of `/proc/stat`. A single tick proves little: it is charged to the process that runs at that moment.
 const STEAL_TICK_NS: u64 = 10_000_000;
-/// A suspend shorter than this is the error of reading two clocks.
+/// Shortest suspend that counts; anything below is the error of reading two clocks.
 const SUSPEND_NS: u64 = 1_000_000;
-
-/// A clock that changed by less is that of a GPU at rest within its steps.
+/// Smallest relative change of a GPU's clock that is flagged; anything below is a step of a steady clock.
 const CLOCK_SHARE: f64 = 0.1;
 
-/// The state of the machine at the beginning or the end of a sample.
+/// State of the machine at the beginning or the end of a sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct MachineState {
     machine: MachineCounters,
     device: DeviceState,
 }
 
-impl Surroundings {
+impl MachineState {
     pub(super) fn of(executor: &dyn Executor) -> Self {
         Self { machine: executor.machine(), device: executor.device() }
     }
 }
 
-/// Flags of a sample, from its own answer and the state of the machine around it.
-pub(super) fn flags(reply: &SampleReply, before: &Surroundings, after: &Surroundings) -> Vec<Flag> {
+/// Returns the flags of a sample, from its own answer and the state of the machine around it.
+pub(super) fn flags(reply: &SampleReply, before: &MachineState, after: &MachineState) -> Vec<Flag> {
     let mut flags = Vec::new();
     if let Some(switches) = reply.involuntary_switches.filter(|s| *s > 0) {
         flags.push(Flag::Preempted { switches });
@@ -66,7 +65,7 @@ pub(super) fn flags(reply: &SampleReply, before: &Surroundings, after: &Surround
     flags
 }
 
-/// The first cause to drop a block for, among the flags of all its samples.
+/// Returns the first cause to drop a block, among the flags of all its samples.
 pub(super) fn drop_cause<'a>(flags: impl IntoIterator<Item = &'a Flag>) -> Option<Contamination> {
     flags.into_iter().find_map(|flag| match flag {
         Flag::Outside { what } => Some(*what),
@@ -80,15 +79,15 @@ mod tests {
 
     const COUNTERS: MachineCounters =
         MachineCounters { steal_ns: Some(0), throttle_events: Some(0), suspended_ns: Some(0) };
-    const QUIET: Surroundings =
-        Surroundings { machine: COUNTERS, device: DeviceState { throttled: false, busy_clock_hz: None } };
+    const QUIET: MachineState =
+        MachineState { machine: COUNTERS, device: DeviceState { throttled: false, busy_clock_hz: None } };
 
-    fn counted(machine: MachineCounters) -> Surroundings {
-        Surroundings { machine, ..QUIET }
+    fn counted(machine: MachineCounters) -> MachineState {
+        MachineState { machine, ..QUIET }
     }
 
-    fn device(throttled: bool, busy_clock_hz: Option<f64>) -> Surroundings {
-        Surroundings { device: DeviceState { throttled, busy_clock_hz }, ..QUIET }
+    fn device(throttled: bool, busy_clock_hz: Option<f64>) -> MachineState {
+        MachineState { device: DeviceState { throttled, busy_clock_hz }, ..QUIET }
     }
 
     fn reply(wall_ns: u64, cpu_ns: u64) -> SampleReply {
@@ -129,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_gpu_that_is_held_down_contaminates_and_a_clock_that_moves_is_only_flagged() {
-        let of = |before: &Surroundings, after: &Surroundings| flags(&reply(1, 1), before, after);
+        let of = |before: &MachineState, after: &MachineState| flags(&reply(1, 1), before, after);
         let hot = device(true, None);
-        // The state is read a few times a second: whether it began or ended within the sample cannot be told.
+        // The state is read a few times a second, so it is unknown whether it began or ended within the sample.
         assert_eq!(drop_cause(&of(&hot, &QUIET)), Some(Contamination::Throttle));
         assert_eq!(drop_cause(&of(&QUIET, &hot)), Some(Contamination::Throttle));
         let at = |hz| device(false, Some(hz));

@@ -1,4 +1,4 @@
-//! When a result is right: the check of one side, and agreement between the sides.
+//! Correctness of results: the check of one side, and agreement between the sides.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,7 @@ use perfharness_record::Outcome;
 
 use super::CheckStage;
 
-/// Judges the check of one side. A worker that says `passed` beside an error above its tolerance, or an error that is
-/// not a number, is not believed.
+/// Judges the check of one side. `passed` beside an error that is above its tolerance or not finite counts as wrong.
 pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome> {
     let check = &reply.check;
     let when = match stage {
@@ -30,7 +29,7 @@ pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome
         return wrong(format!("it says `passed` with the error {}", error.0));
     }
     if let (Some(error), Some(tolerance)) = (check.error, check.tolerance) {
-        // NaN compares false, so that it is refused too.
+        // NaN compares false, and so is refused too.
         let within = error.0 <= tolerance.0;
         if !within {
             return wrong(format!(
@@ -42,7 +41,7 @@ pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome
     Ok(())
 }
 
-/// Compares what a side was given and did with its reference side, for the same round and iteration.
+/// Compares the input and the work of a side with those of its reference, for the same round and iteration.
 pub(super) fn agree(
     reference: (&str, &CheckReply),
     side: &CheckReply,
@@ -52,13 +51,13 @@ pub(super) fn agree(
     if let (Some(theirs), Some(ours)) = (&reference.check.input, &side.check.input)
         && theirs != ours
     {
-        let reason = format!("its input has another digest than that of `{name}` in the same round");
+        let reason = format!("the digest of its input differs from that of `{name}` in the same round");
         return Err(Outcome::new(OutcomeKind::WrongResult, reason));
     }
     same_work((name, &reference.readings), &side.readings, 1, metrics)
 }
 
-/// Compares work counters with those of the reference side; `iterations` of both were counted.
+/// Compares the work counters of a side with those of its reference; both were counted over `iterations`.
 pub(super) fn same_work(
     reference: (&str, &BTreeMap<String, Reading>),
     side: &BTreeMap<String, Reading>,
@@ -72,7 +71,7 @@ pub(super) fn same_work(
             && theirs != ours
         {
             let reason = format!(
-                "it does other work than `{name}`: {} {ours} against {theirs} in {iterations} iteration(s)",
+                "its work differs from that of `{name}`: {} {ours} against {theirs} in {iterations} iteration(s)",
                 metric.label()
             );
             return Err(Outcome::new(OutcomeKind::WrongResult, reason));

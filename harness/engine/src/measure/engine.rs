@@ -1,4 +1,4 @@
-//! Runs a plan: case after case, launch after launch, until each is measured enough.
+//! Running of a plan: case after case, launch after launch, until each case is measured enough.
 
 use perfharness_contract::{MetricDef, OutcomeKind};
 use perfharness_record::Outcome;
@@ -13,7 +13,7 @@ use super::stopping::{Progress, decide};
 use super::{SampleEvent, allocation};
 use crate::plan::{CasePlan, Plan};
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Every case was measured.
@@ -22,7 +22,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Folds events into the state and hands them on.
+/// Applies events to the state and forwards them.
 pub(super) struct Recorder<'e> {
     pub(super) state: &'e mut RunState,
     pub(super) forward: &'e mut dyn FnMut(&Event),
@@ -35,7 +35,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Measures what the plan says and the state does not have yet. `metrics` gives a workload's metric definitions.
+/// Measures the part of the plan that the state does not have yet. `metrics` returns the metric definitions of a workload.
 ///
 /// Every event is applied to `state` and then given to `forward`, in order.
 pub fn run_plan(
@@ -80,7 +80,7 @@ impl CaseRunner<'_, '_> {
             .sides
             .iter()
             .map(|s| {
-                // A side that is not run takes no room, however much it declares.
+                // A side that is skipped needs no memory, whatever it declares.
                 let memory_bytes = s.memory_bytes.filter(|_| s.skip.is_none()).unwrap_or(0);
                 SideNeeds { reference: s.reference, memory_bytes }
             })
@@ -120,7 +120,7 @@ impl CaseRunner<'_, '_> {
                 self.recorder.emit(&Event::CaseFinished { case: self.case, end });
                 return Ok(());
             }
-            // The first launch does not know yet what it costs: it gets its share, not everything that is left.
+            // The cost of the first launch is unknown: it gets its share, not all of the time that is left.
             let share_ns = if costs.is_some() { left_ns } else { left_ns / until as u64 };
             let runner = LaunchRunner {
                 plan: self.plan,
@@ -140,7 +140,7 @@ impl CaseRunner<'_, '_> {
         }
     }
 
-    /// An even share of the time that is left for this case and those after it.
+    /// Returns the time for this case: an even share of the time that is left for it and those after it.
     fn budget_ns(&self) -> u64 {
         let others: u64 = self
             .recorder
@@ -166,14 +166,14 @@ impl CaseRunner<'_, '_> {
         }
     }
 
-    /// Sides that nothing went wrong with are `ok`; a side without a single complete block is not.
+    /// Decides the sides that are still open: `ok` with a complete block, else `not-run`.
     fn conclude(&mut self) {
         for side in self.state().active() {
             let measured = self.state().counted().any(|s| s.side == side);
             let outcome = if measured {
                 Outcome::ok()
             } else {
-                Outcome::new(OutcomeKind::NotRun, "no block of it was completed")
+                Outcome::new(OutcomeKind::NotRun, "none of its blocks was completed")
             };
             self.recorder.emit(&Event::OutcomeSet { case: self.case, side, outcome });
         }
@@ -188,8 +188,8 @@ impl CaseRunner<'_, '_> {
         self.plan.design_of(self.case_plan).confidence_at(launches)
     }
 
-    /// Whether the case need not be measured further: every comparison is precise enough or, where there is a threshold,
-    /// known to be beyond it or not.
+    /// Whether the case is measured enough: every comparison is precise enough or, with a threshold, known to be on one side of
+    /// it.
     fn settled(&self, launches: usize) -> bool {
         let Some(threshold) = self.case_plan.design.threshold else {
             return self.half_width(launches).is_some_and(|width| width <= self.plan.design.half_width);
@@ -197,11 +197,11 @@ impl CaseRunner<'_, '_> {
         let confidence = self.confidence_at(launches);
         self.comparisons().into_iter().all(|(c, r)| {
             let interval = estimate(&self.state().paired(c, r), confidence).ok().and_then(|e| e.interval);
-            interval.is_some_and(|i| i.lower > threshold || i.upper <= threshold)
+            interval.is_some_and(|interval| interval.is_beyond(threshold).is_some())
         })
     }
 
-    /// The widest half-width among the comparisons; among the levels where nothing is compared.
+    /// Returns the widest half-width among the comparisons, or among the levels if nothing is compared.
     fn half_width(&self, launches: usize) -> Option<f64> {
         let confidence = self.confidence_at(launches);
         let comparisons = self.comparisons();
@@ -219,7 +219,7 @@ impl CaseRunner<'_, '_> {
         widths.into_iter().try_fold(0.0, |widest: f64, width| Some(widest.max(width?)))
     }
 
-    /// Components of the comparison that varies most from launch to launch.
+    /// Returns the components of the comparison that varies most from launch to launch.
     fn components(&self) -> Option<Components> {
         let of = |(c, r)| {
             let paired = self.state().paired(c, r);

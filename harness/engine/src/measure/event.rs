@@ -1,25 +1,23 @@
-//! What happens during a run: the interface between measuring and everything that watches it. One event is one line
-//! of the journal.
+//! Events of a run: the interface between measuring and its consumers. One event is one line of the journal.
 
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode, Reading};
 use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WarmUp;
 use crate::telemetry::News;
 
-/// One thing that happened. `case` counts the plan's cases, `side` the sides of that case, both from 0.
+/// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// Measuring of a case begins or, after `--resume`, goes on.
+    /// The measuring of a case begins or, after `--resume`, continues.
     CaseStarted {
         /// The case.
         case: usize,
-        /// Which sides are alive together.
+        /// Sides that are alive together.
         pairing: Pairing,
     },
     /// A launch begins.
@@ -28,9 +26,9 @@ pub enum Event {
         case: usize,
         /// Number of the launch, from 0.
         launch: u32,
-        /// Placements that it is to have.
+        /// Placements that are planned.
         placements: u32,
-        /// Blocks that each placement is to have.
+        /// Blocks that are planned for each placement.
         blocks: u32,
         /// Load average of the machine.
         load_average: Option<f64>,
@@ -48,19 +46,19 @@ pub enum Event {
         side: usize,
         /// The launch.
         launch: u32,
-        /// What it said.
+        /// Its answer.
         hello: HelloReply,
-        /// Id of its process.
+        /// Process id.
         #[serde(default)]
         pid: Option<u32>,
     },
-    /// A worker told the user something that it had not told before.
+    /// A worker sent the user a note that it had not sent before.
     Noted {
         /// The case.
         case: usize,
         /// The side.
         side: usize,
-        /// What it told.
+        /// Text of the note.
         note: String,
     },
     /// A placement has been warmed up.
@@ -73,18 +71,18 @@ pub enum Event {
         launch: u32,
         /// The placement.
         placement: u32,
-        /// What was seen.
+        /// Course of the warm-up.
         warm_up: WarmUp,
     },
-    /// How long samples of a side are from here on.
+    /// The length of a side's samples is chosen.
     Tuned {
         /// The case.
         case: usize,
         /// The side.
         side: usize,
-        /// Iterations under the clock.
+        /// Timed iterations.
         iterations: u64,
-        /// Iterations before it.
+        /// Untimed iterations before them.
         lead_in: u64,
     },
     /// A sample was taken. Timed samples count once their block is finished.
@@ -99,7 +97,7 @@ pub enum Event {
         placement: u32,
         /// The block.
         block: u32,
-        /// Why it does not count, where it does not.
+        /// Reason why the block does not count, if it does not.
         dropped: Option<Contamination>,
     },
     /// A check was made.
@@ -110,16 +108,16 @@ pub enum Event {
         side: usize,
         /// The launch.
         launch: u32,
-        /// Before or after timing.
+        /// Whether timing had begun.
         stage: CheckStage,
         /// The round whose input was used.
         round: u64,
         /// The iteration within the round.
         index: u64,
-        /// What was found.
+        /// The answer of the worker.
         reply: CheckReply,
     },
-    /// A worker has used this much over its launch.
+    /// A worker is about to end.
     WorkerFinished {
         /// The case.
         case: usize,
@@ -132,37 +130,37 @@ pub enum Event {
         /// CPU time of the process.
         cpu_ns: Option<u64>,
     },
-    /// A benchmark is decided; it is measured no further.
+    /// The outcome of a benchmark is decided; it is measured no further.
     OutcomeSet {
         /// The case.
         case: usize,
         /// The side.
         side: usize,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// A launch is over.
+    /// A launch has ended.
     LaunchFinished {
         /// The case.
         case: usize,
         /// The launch.
         launch: u32,
-        /// Where its time went.
+        /// Breakdown of its time.
         timing: LaunchTiming,
     },
-    /// Measuring of a case is over.
+    /// The measuring of a case has ended.
     CaseFinished {
         /// The case.
         case: usize,
-        /// What ended it.
+        /// Reason why it ended.
         end: CaseEnd,
     },
-    /// The process that watches the machine meanwhile was heard of.
+    /// The telemetry process sent a message.
     Watched(News),
 }
 
 impl Event {
-    /// The case that it is about; none where it is about the whole run.
+    /// Returns the case that the event belongs to, or `None` if it belongs to the whole run.
     pub fn case(&self) -> Option<usize> {
         match self {
             Self::CaseStarted { case, .. }
@@ -183,13 +181,13 @@ impl Event {
     }
 }
 
-/// When a check is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Stage of a launch at which a check is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckStage {
     /// Before timing, on an iteration of its own.
     Before,
-    /// After timing, on what the last timed sample left.
+    /// After timing, on the result of the last timed sample.
     After,
 }
 
@@ -202,42 +200,42 @@ pub struct SampleEvent {
     pub side: usize,
     /// The launch.
     pub launch: u32,
-    /// The part of the launch: which set of sides was alive.
+    /// The part of the launch, which is a set of sides that are alive together.
     #[serde(default)]
     pub part: u32,
     /// The placement.
     pub placement: u32,
     /// The block; 0 for metered samples.
     pub block: u32,
-    /// The round number, which the input is a function of.
+    /// The round number, which determines the input.
     pub round: u64,
-    /// Place in the round's order, from 0.
+    /// Position in the order of the round, from 0.
     pub position: u32,
-    /// Clock only, or meters on.
+    /// Mode of the sample.
     pub mode: Mode,
-    /// Iterations under the clock.
+    /// Timed iterations.
     pub iterations: u64,
-    /// Start on the harness's clock in ns, where the worker's clock could be related to it.
+    /// Start on the harness's clock in ns, if the worker's clock could be related to it.
     pub start_ns: Option<u64>,
     /// Wall-clock time of all iterations in ns.
     pub wall_ns: u64,
     /// CPU time over the same stretch in ns.
     pub cpu_ns: Option<u64>,
-    /// What was metered: sums over the iterations, or peaks.
+    /// Readings of the meters: sums over the iterations, or peaks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readings: BTreeMap<String, Reading>,
-    /// What disturbed it.
+    /// Disturbances of the sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
 }
 
-/// Where the time of a launch went, in ns.
+/// Breakdown of the time of a launch, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
     pub total_ns: u64,
     /// Within placements but outside their blocks: prepare, checks before timing, warm-up. Checks after timing and
-    /// metered samples belong to the launch.
+    /// metered samples count for the launch only.
     pub placements_ns: u64,
     /// Within blocks.
     pub blocks_ns: u64,

@@ -1,4 +1,4 @@
-//! The seam between measuring and the world: processes and clock on one side, plan and statistics on the other.
+//! The seam between measuring and the system: processes and clock on one side, plan and statistics on the other.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,15 +9,29 @@ use perfharness_platform::{MachineCounters, ProcessUsage};
 use perfharness_record::Outcome;
 use serde::de::DeserializeOwned;
 
+use super::launch::{Interrupted, SLOWDOWN_ALLOWED};
+use crate::plan::Plan;
 use crate::telemetry::{DeviceState, News};
 
-/// Why a call gave no answer. The session is over in either case.
+/// Reason why a call has no answer. The session is over in either case.
 #[derive(Debug)]
 pub enum CallError {
-    /// The worker ended, or was ended, and this is what becomes of its benchmark.
+    /// The worker ended, or was ended, with this outcome of its benchmark.
     Ended(Outcome),
     /// The user asked the harness to stop.
     Interrupted,
+}
+
+/// Returns the value, or what `ended` makes of the outcome if the worker ended.
+pub(super) fn unless_interrupted<T>(
+    result: Result<T, CallError>,
+    ended: impl FnOnce(Outcome) -> T,
+) -> Result<T, Interrupted> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(CallError::Interrupted) => Err(Interrupted),
+        Err(CallError::Ended(outcome)) => Ok(ended(outcome)),
+    }
 }
 
 /// Conditions of a launch.
@@ -25,85 +39,103 @@ pub enum CallError {
 pub struct LaunchOptions {
     /// Seed of every input.
     pub seed: u64,
-    /// The GPU that the user asked for.
+    /// GPU that the user asked for.
     pub device: String,
-    /// What the user set for the workloads.
+    /// Settings of the workloads.
     pub settings: BTreeMap<String, String>,
-    /// Memory that the worker may use.
+    /// Most memory that the worker may use.
     pub memory_limit_bytes: Option<u64>,
-    /// How long `hello` may take.
+    /// Time that `hello` may take.
     pub deadline: Duration,
 }
 
-/// A worker that has answered `hello`.
+impl LaunchOptions {
+    /// Conditions that a plan sets for all of its launches.
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self {
+            seed: plan.seed,
+            device: plan.device.clone(),
+            settings: plan.settings.clone(),
+            memory_limit_bytes: plan.memory_limit_bytes,
+            deadline: plan.timeout,
+        }
+    }
+}
+
+/// Time that an answer may take for which so many iterations of `iteration_ns` are run.
+pub(super) fn deadline(plan: &Plan, iteration_ns: f64, iterations: u64) -> Duration {
+    plan.timeout + Duration::from_nanos((iteration_ns * iterations as f64 * SLOWDOWN_ALLOWED) as u64)
+}
+
+/// Worker that has answered `hello`.
 pub struct Opened {
-    /// The way to it.
+    /// Conversation with it.
     pub session: Box<dyn Session>,
-    /// What it said.
+    /// Its answer to `hello`.
     pub hello: HelloReply,
 }
 
-/// One worker process, alive.
+/// Conversation with one worker process.
 pub trait Session {
     /// Sends a request and waits for its answer: the JSON text of its content.
     ///
     /// # Errors
-    /// When there is no answer; the process is then gone.
+    /// When there is no answer. The process has then ended.
     fn call(&mut self, request: &Request, deadline: Duration) -> Result<String, CallError>;
 
-    /// What the process has used so far.
+    /// Returns the memory and time that the process has used so far.
     fn usage(&self) -> ProcessUsage;
 
-    /// What has to be added to the worker's clock to get the harness's, in ns.
+    /// Returns the offset of the harness's clock from the worker's, in ns.
     fn clock_offset_ns(&self) -> Option<i64>;
 
-    /// Id of the process, where it is one.
+    /// Returns the id of the process, if the worker is one.
     fn pid(&self) -> Option<u32> {
         None
     }
 
-    /// Ends the worker in good order, or by force where it does not end by itself.
+    /// Ends the worker with `finish`, or by force if it does not end by itself.
     fn finish(self: Box<Self>);
 }
 
-/// Starts workers and tells the time.
+/// Starts workers, and reads the clock and the machine.
 pub trait Executor {
-    /// The harness's monotonic clock, in ns.
+    /// Returns the time on the harness's monotonic clock, in ns.
     fn now_ns(&self) -> u64;
 
-    /// Starts worker number `worker` of the plan and greets it.
+    /// Starts worker number `worker` of the plan and sends it `hello`.
     ///
     /// # Errors
-    /// When it does not start or does not answer.
+    /// When the worker does not start or does not answer.
     fn launch(&mut self, worker: usize, options: &LaunchOptions) -> Result<Opened, CallError>;
 
-    /// Machine-wide counters that the code under test cannot bring about.
+    /// Reads machine-wide counters that the code under test cannot cause.
     fn machine(&self) -> MachineCounters;
 
-    /// The state of the GPU that is measured, as far as somebody watches it.
+    /// Returns the state of the GPU that is measured, as far as telemetry watches it.
     fn device(&self) -> DeviceState {
         DeviceState::default()
     }
 
-    /// What was heard of whoever watches the machine since this was asked last.
+    /// Returns the messages of the telemetry process since the last call.
     fn news(&self) -> Vec<News> {
         Vec::new()
     }
 
-    /// Times a fixed piece of work that is the same in every run and on every machine, in ns; none where it cannot be.
+    /// Times the anchor, in ns; `None` if it cannot be timed.
     fn anchor_ns(&self) -> Option<f64>;
 
-    /// The load average of the last minute, where the OS has one.
+    /// Returns the load average of the last minute, if the system has one.
     fn load_average(&self) -> Option<f64>;
 
-    /// Memory of the machine, in bytes.
+    /// Returns the memory of the machine, in bytes.
     fn total_memory(&self) -> u64;
 
     /// Whether the user asked the harness to stop.
     fn interrupted(&self) -> bool;
 }
 
-/// Calls and reads the answer as `T`; an answer that does not fit ends the benchmark as `crashed`.
+/// Sends a request and parses its answer as `T`; an answer that does not parse ends the benchmark as `crashed`.
 pub(super) fn call<T: DeserializeOwned>(
     session: &mut dyn Session,
     request: &Request,

@@ -1,4 +1,4 @@
-//! Following the memory of one benchmark over many iterations: a launch of its own, alone on the machine.
+//! Following of a benchmark's memory over many iterations, in a launch of its own without timed samples.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use perfharness_contract::protocol::{Mode, Reading, SampleReply};
 use perfharness_contract::{gpu_metric as gpu, standard};
 use perfharness_record::{Followed, MemoryPoint, MemoryStory, Outcome, Side};
 
-use super::alone::Alone;
-use super::executor::{CallError, Executor};
+use super::executor::{CallError, Executor, unless_interrupted};
 use super::launch::Interrupted;
-use super::profiling::{PATIENCE, SAMPLE_NS};
+use super::profiling::{OVERTIME, SAMPLE_NS};
+use super::solo::SoloLaunch;
 use crate::plan::Plan;
 
-/// Samples before the same inputs come again.
+/// Samples before the inputs repeat.
 const ROUNDS: u32 = 400;
-/// Points of a story, at most and at least, where its iterations can be divided so.
+/// Most and fewest points of a story whose iterations can be divided evenly.
 const MOST_POINTS: u64 = 50;
 const FEWEST_POINTS: u64 = 20;
-/// Points where they cannot.
+/// Points of a story whose iterations cannot.
 const POINTS: u64 = 40;
-/// Iterations of a sample at least: what the first keeps is no growth, so that one alone tells nothing.
+/// Fewest iterations of a sample: memory that the first one keeps is not growth, so that one alone shows nothing.
 const FEWEST_ITERATIONS: u64 = 2;
 
-/// Follows a side over so many iterations, or as many as fit into the time.
+/// Follows a side over `asked` iterations, or as many as fit into `time`.
 ///
 /// # Errors
 /// When the user stops it.
@@ -34,17 +34,12 @@ pub fn follow_side(
     asked: u64,
     time: Duration,
 ) -> Result<Followed, Interrupted> {
-    match Alone::open(plan, side, executor).and_then(|launch| follow(launch, asked, time)) {
-        Ok(story) => Ok(Followed { outcome: Outcome::ok(), story: Ok(story) }),
-        Err(CallError::Interrupted) => Err(Interrupted),
-        Err(CallError::Ended(outcome)) => {
-            let story = Err(outcome.in_words());
-            Ok(Followed { outcome, story })
-        }
-    }
+    let story = SoloLaunch::open(plan, side, executor).and_then(|launch| follow(launch, asked, time));
+    let followed = story.map(|story| Followed { outcome: Outcome::ok(), story: Ok(story) });
+    unless_interrupted(followed, |outcome| Followed { story: Err(outcome.in_words()), outcome })
 }
 
-/// How many points there are, and how many iterations lie between two of them.
+/// Returns the number of points, and the iterations between two of them.
 fn points(iterations: u64) -> (u64, u64) {
     let is_even = |count: &u64| iterations.is_multiple_of(*count) && iterations / count >= FEWEST_ITERATIONS;
     let even = (FEWEST_POINTS..=MOST_POINTS).rev().find(is_even);
@@ -52,7 +47,7 @@ fn points(iterations: u64) -> (u64, u64) {
     (iterations.div_ceil(each), each)
 }
 
-fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemoryStory, CallError> {
+fn follow(mut launch: SoloLaunch<'_>, asked: u64, time: Duration) -> Result<MemoryStory, CallError> {
     launch.prepare()?;
     let mut launch = launch.check()?;
     let iteration_ns = launch.warm_up()?;
@@ -60,15 +55,15 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
     let (count, each) = points(asked.min(fitting));
     let most = (SAMPLE_NS / iteration_ns).clamp(FEWEST_ITERATIONS as f64, 1e8) as u64;
     let mode = if launch.lacks(Mode::Metered).is_none() { Mode::Metered } else { Mode::Timed };
-    let limit = launch.now_ns() + (time * PATIENCE).as_nanos() as u64;
+    let limit = launch.now_ns() + (time * OVERTIME).as_nanos() as u64;
     let mut seen = Seen { heap: Some(0.0), ..Seen::default() };
     let mut number = 0;
-    // The first iteration on new inputs makes what the others find.
-    let mut take = |launch: &mut Alone<'_>, iterations: u64| {
+    // The first iteration on new inputs makes what the others reuse, so it is not metered.
+    let mut take = |launch: &mut SoloLaunch<'_>, iterations: u64| {
         number += 1;
-        launch.sample_after(1, mode, Alone::round(number % ROUNDS), iterations - 1)
+        launch.sample_after(1, mode, SoloLaunch::round(number % ROUNDS), iterations - 1)
     };
-    // What the first sample sets up for all that follow, be it meters or a larger pool, is no growth.
+    // Memory that the first sample sets up for all others, such as meters or a larger pool, is not growth.
     let settling = each.min(most);
     seen.add(&take(&mut launch, settling)?, settling);
     seen.heap = seen.heap.map(|_| 0.0);
@@ -81,7 +76,7 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
     for at in 1..=count {
         let mut left = each;
         while left > 0 {
-            // None of one iteration is left over.
+            // No sample of a single iteration is left over.
             let iterations = if left <= most + 1 { left } else { most };
             left -= iterations;
             seen.add(&take(&mut launch, iterations)?, iterations);
@@ -99,10 +94,10 @@ fn follow(mut launch: Alone<'_>, asked: u64, time: Duration) -> Result<MemorySto
     Ok(story)
 }
 
-/// What is known of the memory so far.
+/// Memory figures so far.
 #[derive(Default)]
 struct Seen {
-    /// Growth of the heap; none once a sample did not tell it.
+    /// Growth of the heap; `None` once a sample did not report it.
     heap: Option<f64>,
     device: Option<f64>,
     reserved: Option<f64>,
@@ -111,11 +106,11 @@ struct Seen {
 }
 
 impl Seen {
-    /// Takes up a sample of so many iterations, the lead-in included.
+    /// Adds a sample of so many iterations, the lead-in included.
     fn add(&mut self, reply: &SampleReply, iterations: u64) {
         let metered = iterations - 1;
         let growth = self.reading(reply, standard::HEAP_GROWTH);
-        // The lead-in leaks as well, and is not metered.
+        // The lead-in leaks as well, but is not metered.
         let growth = growth.map(|growth| growth * iterations as f64 / metered as f64);
         self.heap = self.heap.zip(growth).map(|(heap, growth)| heap + growth);
         self.device = self.reading(reply, gpu::DEVICE_LIVE);

@@ -1,8 +1,8 @@
-//! Answers of workers as text: how much of it there may be, and what it says.
+//! Frames of workers as text: limits and parsing.
 //!
-//! A worker is not trusted with the harness's memory. A line has a longest length, which the thread that reads it keeps;
-//! an answer has a longest length and a greatest number of values, by what was asked; and it is read into the types of the
-//! protocol alone, as a tree of all values takes a hundred times the memory of some texts.
+//! A worker must not exhaust the harness's memory. The thread that reads a line enforces its longest length; an answer has
+//! a longest length and a largest number of values, by its request; and it is parsed into the types of the protocol only,
+//! because a generic tree of values takes a hundred times the memory of some texts.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use perfharness_record::plain_text::is_plain;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// No line of a worker's stdout may be longer. The largest answers are traces and profiles: one of 16,384 spans of a GPU,
+/// Longest line of a worker's stdout, in bytes. The largest answers are traces and profiles: one of 16,384 spans of a GPU,
 /// 10,000 iterations and 8,192 points takes 2.8 MiB.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
-/// An error's message is for a reader.
+/// Longest error message that is kept, in characters.
 const LONGEST_MESSAGE: usize = 2_000;
 
 /// Limits of an answer.
@@ -25,7 +25,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of the answer to a request.
+    /// Returns the limits of the answer to a request.
     pub(super) fn of(request: &Request) -> Self {
         match request {
             Request::Describe => Self { bytes: 4 << 20, values: 60_000 },
@@ -41,10 +41,10 @@ impl Bounds {
         }
     }
 
-    /// Insists on them, and takes out of the texts what a terminal would obey.
+    /// Checks an answer against the limits, and replaces characters in its texts that a terminal would obey.
     ///
     /// # Errors
-    /// The excess, in words that go on from "its answer".
+    /// When the answer exceeds the limits, in words that continue "its answer".
     pub(super) fn checked(self, frame: String) -> Result<String, String> {
         let too_long = || Err(format!("is longer than {} KiB", self.bytes >> 10));
         if frame.len() > self.bytes {
@@ -62,7 +62,7 @@ impl Bounds {
     }
 }
 
-/// An upper bound of a JSON text's values, and true if it surely has no text that has to be made plain.
+/// Returns an upper bound of the values in a JSON text, and whether all of its texts are certainly plain.
 fn survey(json: &str) -> (usize, bool) {
     let (mut values, mut in_string, mut escaped, mut is_plain) = (1, false, false, true);
     for byte in json.bytes() {
@@ -73,7 +73,7 @@ fn survey(json: &str) -> (usize, bool) {
             }
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
-            // Delete, and the first bytes of the others in UTF-8.
+            // Delete, and the first bytes of other control characters in UTF-8.
             0x7f | 0xc2 | 0xe2 => is_plain = false,
             b',' | b'[' | b'{' if !in_string => values += 1,
             _ => {}
@@ -82,7 +82,7 @@ fn survey(json: &str) -> (usize, bool) {
     (values, is_plain)
 }
 
-/// A JSON text whose texts are plain: characters and escapes that a terminal would obey are replaced.
+/// Replaces characters and escapes that a terminal would obey in the texts of a JSON text.
 fn plain_json(json: &str) -> String {
     let mut plain = String::with_capacity(json.len());
     let (mut in_string, mut chars) = (false, json.chars());
@@ -98,7 +98,7 @@ fn plain_json(json: &str) -> String {
                     let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
                     match code {
                         Some(code) if !is_plain(code) => plain.push(char::REPLACEMENT_CHARACTER),
-                        // Half of a pair, or no digits: the parser's business.
+                        // Half of a surrogate pair, or no digits: the parser decides.
                         Some(_) | None => {
                             let _ = write!(plain, "\\u{digits}");
                         }
@@ -108,7 +108,7 @@ fn plain_json(json: &str) -> String {
                 Some(other) => plain.extend(['\\', other]),
                 None => plain.push('\\'),
             },
-            // Those below the blank are no JSON within a text, and white space outside of it.
+            // Characters below the blank are invalid within a text, and white space outside of it.
             c if in_string && c > ' ' && !is_plain(c) => plain.push(char::REPLACEMENT_CHARACTER),
             c => plain.push(c),
         }
@@ -116,7 +116,7 @@ fn plain_json(json: &str) -> String {
     plain
 }
 
-/// Where a frame begins in a line.
+/// Returns the position at which a frame begins in a line.
 pub(super) fn start_in(line: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(brace) = line.get(from..)?.iter().position(|byte| *byte == b'{') {
@@ -128,7 +128,7 @@ pub(super) fn start_in(line: &[u8]) -> Option<usize> {
     None
 }
 
-/// Tells if a line of a worker's stdout has an answer to `describe`, as the harness reads it.
+/// Whether a line of a worker's stdout contains an answer to `describe`, as the harness parses it.
 pub fn has_answer(line: &[u8]) -> bool {
     let frame = start_in(line).and_then(|start| String::from_utf8(line[start..].to_vec()).ok());
     let frame = frame.and_then(|frame| Bounds::of(&Request::Describe).checked(frame).ok());
@@ -139,23 +139,23 @@ pub fn has_answer(line: &[u8]) -> bool {
     frame.and_then(content).is_some()
 }
 
-/// An answer whose content is not read yet.
+/// Answer whose content is not parsed yet.
 #[derive(Deserialize)]
 pub(super) struct Answer<'a> {
     /// Version of the framing.
     pub(super) perfharness: u32,
-    /// The id of the request that this answers.
+    /// Id of the request.
     pub(super) id: u64,
-    /// Its shape depends on the request.
+    /// Content, whose shape depends on the request.
     #[serde(default, borrow)]
     pub(super) ok: Option<&'a RawValue>,
-    /// Why there is none.
+    /// Error in place of the content.
     #[serde(default)]
     pub(super) error: Option<WireError>,
 }
 
 impl Answer<'_> {
-    /// Where the content lies in the frame that it was read from.
+    /// Returns the range of the content in the frame that was parsed.
     pub(super) fn content_in(&self, frame: &str) -> Option<std::ops::Range<usize>> {
         let content = self.ok?.get();
         let start = content.as_ptr().addr().checked_sub(frame.as_ptr().addr())?;
@@ -163,7 +163,7 @@ impl Answer<'_> {
     }
 }
 
-/// A message that is not longer than anybody reads.
+/// Cuts a message to the longest length that is kept.
 pub(super) fn shortened(message: &str) -> String {
     match message.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", &message[..end]),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_none() {
+    fn text_that_is_not_json_does_not_become_json() {
         for text in ["{\"a\":\"\\u12", "\"\\", "{\"a\":\"\u{1b}\"}", "\"\\uzzzz\u{7f}\"", "\"\\ud800\u{7f}\""]
         {
             let checked = SMALL.checked(text.into()).unwrap();

@@ -11,14 +11,16 @@ use perfharness_record::{Origin, Outcome};
 use perfharness_verdict::Allocation;
 use serde::de::IgnoredAny;
 
-use super::contamination::{self, Surroundings};
+use super::contamination::{self, MachineState};
 use super::engine::Recorder;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
-use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
-use super::order::{METERED_ROUND, Place, block_order, part_order};
-use super::plausible::{Account, impossible};
+use super::executor::{
+    CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
+};
+use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order};
+use super::plausible::{SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
-use super::warm_up::{self, Patience, WarmUp};
+use super::warm_up::{self, WarmUp, WarmUpLimits};
 use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
 
@@ -26,83 +28,80 @@ use crate::plan::{CasePlan, Plan};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// A batch of the warm-up lasts about this long.
-pub(super) const BATCH_NS: f64 = 1_000_000.0;
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
-/// Metered samples are taken in this many launches at least; an exact metric that differs between two is demoted.
+/// Fewest launches with metered samples; an exact metric that differs between two is demoted.
 const METERED_LAUNCHES: usize = 2;
-/// Iterations longer than this are metered in so many launches only.
+/// Time of an iteration above which only the fewest launches are metered.
 const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
-/// A sample may take this much longer than expected before it counts as hanging.
+/// Factor on the expected time of a sample after which it counts as hanging.
 pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
-/// Iterations longer than this are not warmed up again for the buffers of a later placement.
+/// Time of an iteration above which the buffers of a later placement are not warmed up.
 const LONG_ITERATION_NS: f64 = 1_000_000_000.0;
-/// Older placements are held, so that new ones cannot get their pages, until the workers hold this share of memory.
+/// Share of memory up to which older placements are held, so that new ones cannot get their pages.
 const HOLD_SHARE: f64 = 0.4;
-/// Notes of a side that are kept: a worker must not fill the record.
+/// Most notes of a side that are kept: a worker must not fill the record.
 const MOST_NOTES: usize = 20;
-/// Memory that readings and findings of one worker may come to, for the same reason.
+/// Most memory for readings and messages of one worker, for the same reason.
 const MOST_KEPT_BYTES: usize = 1 << 20;
-/// Memory of a reading beside its name.
+/// Memory of a reading without its name.
 const READING_BYTES: usize = 100;
 
-/// One side that is alive.
-struct Live {
+/// Side whose worker is alive.
+struct LiveSide {
     side: usize,
     session: Box<dyn Session>,
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
-    /// Time in ns that the machine had been suspended when it was opened: some clocks go on meanwhile.
-    suspended_ns: Option<u64>,
-    /// Its timed samples against the harness's clock.
-    account: Account,
-    /// Bytes that its answers have put into the state so far.
+    suspended: SuspendedClock,
+    /// Comparison of its timed samples with the harness's clock.
+    audit: TimeAudit,
+    /// Bytes that its answers have added to the state.
     kept_bytes: usize,
     /// Placements that are held, the current one last.
     handles: Vec<u64>,
-    /// Expected time of an iteration; 0 before anything was run.
+    /// Expected time of an iteration; 0 before the first.
     iteration_ns: f64,
     length: Option<SampleLength>,
-    /// What the latest sample left, warm-up included.
-    last: Option<Left>,
+    /// The latest sample, warm-up included.
+    last: Option<LastSample>,
 }
 
-/// What a sample left: the output of its last iteration.
+/// Last iteration of a sample, whose output can be checked.
 #[derive(Clone, Copy)]
-struct Left {
+struct LastSample {
     handle: u64,
     round: u64,
     index: u64,
 }
 
-impl Live {
+impl LiveSide {
     fn handle(&self) -> u64 {
         self.handles.last().copied().unwrap_or(0)
     }
 }
 
-/// What a side answered, to be held against the answer of its reference.
-pub(super) struct Told<T> {
+/// Answer of a side, for comparison with that of its reference.
+pub(super) struct SideReply<T> {
     part: u32,
     side: usize,
     round: u64,
     reply: T,
 }
 
-impl<T> Told<T> {
-    /// The answers of a side and its reference in a round: those of the same part, else, where the sides take turns,
-    /// of another one.
-    fn pair(told: &[Self], side: usize, reference: usize, round: u64) -> Option<(&T, &T)> {
-        let of = |side| move |t: &&Self| t.side == side && t.round == round;
-        let ours = told.iter().rfind(of(side))?;
-        let theirs = told.iter().filter(of(reference));
-        let theirs = theirs.clone().find(|t| t.part == ours.part).or(theirs.last())?;
+impl<T> SideReply<T> {
+    /// Returns the answers of the reference and the side in a round: those of the same part or, if the sides take turns,
+    /// of different ones.
+    fn pair(replies: &[Self], side: usize, reference: usize, round: u64) -> Option<(&T, &T)> {
+        let of = |side| move |reply: &&Self| reply.side == side && reply.round == round;
+        let ours = replies.iter().rfind(of(side))?;
+        let theirs = replies.iter().filter(of(reference));
+        let theirs = theirs.clone().find(|reply| reply.part == ours.part).or(theirs.last())?;
         Some((&theirs.reply, &ours.reply))
     }
 }
 
-/// Everything that a launch needs.
+/// Runner of one launch.
 pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) plan: &'a Plan,
     pub(super) case_plan: &'a CasePlan,
@@ -112,13 +111,13 @@ pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) executor: &'a mut dyn Executor,
     pub(super) recorder: &'a mut Recorder<'e>,
     pub(super) allocation: Allocation,
-    /// Time on the executor's clock after which no further block is begun.
+    /// Time on the executor's clock after which no block is begun.
     pub(super) deadline_ns: u64,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
-    pub(super) checked: Vec<Told<CheckReply>>,
+    pub(super) checked: Vec<SideReply<CheckReply>>,
     /// Metered samples, of all parts so far.
-    pub(super) metered: Vec<Told<SampleReply>>,
+    pub(super) metered: Vec<SideReply<SampleReply>>,
 }
 
 impl LaunchRunner<'_, '_> {
@@ -147,7 +146,7 @@ impl LaunchRunner<'_, '_> {
         self.recorder.emit(event);
     }
 
-    /// Passes on what was heard of whoever watches the machine.
+    /// Forwards the messages of the telemetry process.
     fn hear(&mut self) {
         for news in self.executor.news() {
             self.emit(&Event::Watched(news));
@@ -156,28 +155,28 @@ impl LaunchRunner<'_, '_> {
 
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
         let stream = self.case_plan.label();
-        let first_round = Place { launch: self.launch, placement: 0 }.check_round(0);
+        let first_round = PlacementRounds { launch: self.launch, placement: 0 }.check_round(0);
         let order = block_order(self.plan.seed, &format!("launch/{stream}"), first_round, sides);
-        let mut lives = Vec::new();
-        // What failed in an earlier part of this launch is not started again.
+        let mut live_sides = Vec::new();
+        // A side that failed in an earlier part of this launch is not started again.
         for side in order.into_iter().filter(|side| self.is_undecided(*side)).collect::<Vec<_>>() {
             if let Some(live) = self.open(side)? {
-                lives.push(Some(live));
+                live_sides.push(Some(live));
             }
         }
         let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
-            if lives.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
                 break;
             }
-            self.placement(part, placement, &mut lives)?;
+            self.placement(part, placement, &mut live_sides)?;
             latest = placement;
         }
-        self.after_checks(&mut lives)?;
-        self.meter(part, latest, &mut lives)?;
-        for live in lives.into_iter().flatten() {
+        self.after_checks(&mut live_sides)?;
+        self.meter(part, latest, &mut live_sides)?;
+        for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.account.note().map(str::to_owned).into_iter().collect());
+            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -194,7 +193,7 @@ impl LaunchRunner<'_, '_> {
         &self.recorder.state.cases[self.case]
     }
 
-    /// Every placement says the same again, as a rule.
+    /// Emits the notes that are new: as a rule, every placement repeats them.
     fn take_notes(&mut self, side: usize, notes: Vec<String>) {
         for note in notes {
             let known = &self.state().sides[side].notes;
@@ -212,28 +211,22 @@ impl LaunchRunner<'_, '_> {
         self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
-    /// Starts a worker; a failure decides the benchmark.
-    fn open(&mut self, side: usize) -> Result<Option<Live>, Interrupted> {
-        let options = LaunchOptions {
-            seed: self.plan.seed,
-            device: self.plan.device.clone(),
-            settings: self.plan.settings.clone(),
-            memory_limit_bytes: self.plan.memory_limit_bytes,
-            deadline: self.plan.timeout,
-        };
+    /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
+    fn open(&mut self, side: usize) -> Result<Option<LiveSide>, Interrupted> {
+        let options = LaunchOptions::of(self.plan);
         if self.executor.interrupted() {
             return Err(Interrupted);
         }
         let opened = self.executor.launch(self.case_plan.sides[side].worker, &options);
         let Some(Opened { session, hello }) = self.settle(side, opened)? else { return Ok(None) };
         let state = &self.state().sides[side];
-        let live = Live {
+        let live = LiveSide {
             side,
             session,
             modes: hello.modes.clone(),
             clock_step_ns: hello.clock_resolution_ns,
-            suspended_ns: self.executor.machine().suspended_ns,
-            account: Account::default(),
+            suspended: SuspendedClock::start(self.executor),
+            audit: TimeAudit::default(),
             kept_bytes: 0,
             handles: Vec::new(),
             iteration_ns: state.iteration_ns().unwrap_or(0.0),
@@ -247,28 +240,24 @@ impl LaunchRunner<'_, '_> {
 
     /// Turns the end of a worker into the outcome of its benchmark.
     fn settle<T>(&mut self, side: usize, result: Result<T, CallError>) -> Result<Option<T>, Interrupted> {
-        match result {
-            Ok(value) => Ok(Some(value)),
-            Err(CallError::Interrupted) => Err(Interrupted),
-            Err(CallError::Ended(outcome)) => {
-                self.emit(&Event::OutcomeSet { case: self.case, side, outcome });
-                Ok(None)
-            }
-        }
+        unless_interrupted(result.map(Some), |outcome| {
+            self.emit(&Event::OutcomeSet { case: self.case, side, outcome });
+            None
+        })
     }
 
-    /// Asks one worker; a failure decides its benchmark and ends it.
+    /// Sends a request to one worker. A failure becomes the outcome of its benchmark and ends the worker.
     fn ask<T>(
         &mut self,
-        slot: &mut Option<Live>,
+        slot: &mut Option<LiveSide>,
         deadline: Duration,
-        request: impl FnOnce(&Live) -> Request,
+        request: impl FnOnce(&LiveSide) -> Request,
     ) -> Result<Option<T>, Interrupted>
     where
         T: serde::de::DeserializeOwned,
     {
         let Some(live) = slot else { return Ok(None) };
-        // A session sees the user's wish only while it waits for an answer, and many answers come at once.
+        // A session notices an interruption only while it waits for an answer, and many answers come at once.
         if self.executor.interrupted() {
             return Err(Interrupted);
         }
@@ -281,24 +270,24 @@ impl LaunchRunner<'_, '_> {
         Ok(answer)
     }
 
-    /// A wrong result ends a worker, too.
-    fn reject(&mut self, slot: &mut Option<Live>, outcome: Outcome) {
+    /// Sets the outcome of a side and ends its worker.
+    fn reject(&mut self, slot: &mut Option<LiveSide>, outcome: Outcome) {
         if let Some(live) = slot.take() {
             self.emit(&Event::OutcomeSet { case: self.case, side: live.side, outcome });
             live.session.finish();
         }
     }
 
-    fn reject_side(&mut self, lives: &mut [Option<Live>], side: usize, outcome: Outcome) {
-        match lives.iter_mut().find(|slot| slot.as_ref().is_some_and(|live| live.side == side)) {
+    fn reject_side(&mut self, live_sides: &mut [Option<LiveSide>], side: usize, outcome: Outcome) {
+        match live_sides.iter_mut().find(|slot| slot.as_ref().is_some_and(|live| live.side == side)) {
             Some(slot) => self.reject(slot, outcome),
-            // Its part of the launch is over.
+            // Its part of the launch has ended.
             None => self.emit(&Event::OutcomeSet { case: self.case, side, outcome }),
         }
     }
 
-    /// Candidates and their references. A candidate that is a reference, too, comes before those that are compared with
-    /// it, so that they are not blamed for what it did.
+    /// Returns the candidates with their references. A candidate that is itself a reference comes before those that are
+    /// compared with it, so that they are not blamed for its faults.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let sides = &self.case_plan.sides;
         let depth = |side: usize| {
@@ -314,12 +303,12 @@ impl LaunchRunner<'_, '_> {
         &mut self,
         part: u32,
         placement: u32,
-        lives: &mut [Option<Live>],
+        live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
-        let place = Place { launch: self.launch, placement };
+        let place = PlacementRounds { launch: self.launch, placement };
         let start = self.executor.now_ns();
-        self.make_room(lives)?;
-        for slot in lives.iter_mut() {
+        self.make_room(live_sides)?;
+        for slot in live_sides.iter_mut() {
             let timeout = self.plan.timeout;
             let benchmark = slot.as_ref().map(|l| self.case_plan.sides[l.side].benchmark.clone());
             let Some(benchmark) = benchmark else { continue };
@@ -332,17 +321,17 @@ impl LaunchRunner<'_, '_> {
             }
         }
         if placement == 0 {
-            self.before_checks(part, place, lives)?;
+            self.before_checks(part, place, live_sides)?;
         }
-        for slot in lives.iter_mut() {
+        for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
-            if lives.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
                 break;
             }
-            self.block(part, place, block, lives)?;
+            self.block(part, place, block, live_sides)?;
         }
         let end = self.executor.now_ns();
         self.timing.placements += 1;
@@ -351,19 +340,19 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// Lets go of older placements where the next one would not fit beside them.
-    fn make_room(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        let placements = lives.iter().flatten().map(|live| live.handles.len()).max().unwrap_or(0);
+    /// Releases the older placements if the next one does not fit beside them.
+    fn make_room(&mut self, live_sides: &mut [Option<LiveSide>]) -> Result<(), Interrupted> {
+        let placements = live_sides.iter().flatten().map(|live| live.handles.len()).max().unwrap_or(0);
         if placements == 0 {
             return Ok(());
         }
-        let held: u64 = lives.iter().flatten().filter_map(|l| l.session.usage().rss_bytes).sum();
+        let held: u64 = live_sides.iter().flatten().filter_map(|l| l.session.usage().rss_bytes).sum();
         let expected = held as f64 * (placements + 1) as f64 / placements as f64;
         if expected <= self.executor.total_memory() as f64 * HOLD_SHARE {
             return Ok(());
         }
         let timeout = self.plan.timeout;
-        for slot in lives.iter_mut() {
+        for slot in live_sides.iter_mut() {
             let Some(live) = slot.as_mut() else { continue };
             live.last = None;
             let handles = std::mem::take(&mut live.handles);
@@ -374,56 +363,56 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// Checks every side on iterations of their own: twice in the first launch that gets this far, because a result
-    /// that was remembered is right the first time.
+    /// Checks every side on an iteration of its own, and twice in the first launch, because a memoized result is right the
+    /// first time.
     fn before_checks(
         &mut self,
         part: u32,
-        place: Place,
-        lives: &mut [Option<Live>],
+        place: PlacementRounds,
+        live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
-        let was_checked_twice = |live: &Live| {
+        let was_checked_twice = |live: &LiveSide| {
             let mut checks = self.state().sides[live.side].checks.iter();
             checks.any(|row| row.stage == CheckStage::Before && row.index > 0)
         };
-        let rounds = if lives.iter().flatten().all(was_checked_twice) { 1 } else { 2 };
+        let rounds = if live_sides.iter().flatten().all(was_checked_twice) { 1 } else { 2 };
         for number in 0..rounds {
             let (round, index) = (place.check_round(number), u64::from(number));
-            for slot in lives.iter_mut() {
-                let left = slot.as_ref().map(|live| Left { handle: live.handle(), round, index });
+            for slot in live_sides.iter_mut() {
+                let left = slot.as_ref().map(|live| LastSample { handle: live.handle(), round, index });
                 let Some(left) = left else { continue };
                 let reply = self.check(slot, CheckStage::Before, left)?;
                 if let (Some(live), Some(reply)) = (slot.as_ref(), reply) {
-                    self.checked.push(Told { part, side: live.side, round, reply });
+                    self.checked.push(SideReply { part, side: live.side, round, reply });
                 }
             }
-            self.compare(lives, |runner, side, reference, name| {
-                let (theirs, ours) = Told::pair(&runner.checked, side, reference, round)?;
+            self.compare(live_sides, |runner, side, reference, name| {
+                let (theirs, ours) = SideReply::pair(&runner.checked, side, reference, round)?;
                 correctness::agree((name, theirs), ours, runner.metrics).err()
             });
         }
         Ok(())
     }
 
-    /// Rejects the sides that `disagrees` finds to differ from their reference, whose name it is given.
+    /// Rejects the sides for which `disagrees` returns an outcome. It is given the side, its reference and that one's name.
     fn compare(
         &mut self,
-        lives: &mut [Option<Live>],
+        live_sides: &mut [Option<LiveSide>],
         disagrees: impl Fn(&Self, usize, usize, &str) -> Option<Outcome>,
     ) {
         for (side, reference) in self.pairs() {
             if self.is_undecided(side) && self.is_undecided(reference) {
                 let name = self.case_plan.sides[reference].benchmark.variant.as_str();
                 if let Some(outcome) = disagrees(self, side, reference, name) {
-                    self.reject_side(lives, side, outcome);
+                    self.reject_side(live_sides, side, outcome);
                 }
             }
         }
     }
 
-    /// Checks what the last sample of each side left.
-    fn after_checks(&mut self, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        for slot in lives.iter_mut() {
+    /// Checks the output of the last sample of each side.
+    fn after_checks(&mut self, live_sides: &mut [Option<LiveSide>]) -> Result<(), Interrupted> {
+        for slot in live_sides.iter_mut() {
             if let Some(left) = slot.as_ref().and_then(|live| live.last) {
                 self.check(slot, CheckStage::After, left)?;
             }
@@ -433,11 +422,11 @@ impl LaunchRunner<'_, '_> {
 
     fn check(
         &mut self,
-        slot: &mut Option<Live>,
+        slot: &mut Option<LiveSide>,
         stage: CheckStage,
-        left: Left,
+        left: LastSample,
     ) -> Result<Option<CheckReply>, Interrupted> {
-        let Left { handle, round, index } = left;
+        let LastSample { handle, round, index } = left;
         let fresh = stage == CheckStage::Before;
         let deadline = self.deadline(slot.as_ref(), 1);
         let reply: Option<CheckReply> =
@@ -467,33 +456,32 @@ impl LaunchRunner<'_, '_> {
         Ok(Some(reply))
     }
 
-    fn deadline(&self, live: Option<&Live>, iterations: u64) -> Duration {
-        let expected = live.map_or(0.0, |live| live.iteration_ns) * iterations as f64;
-        self.plan.timeout + Duration::from_nanos((expected * SLOWDOWN_ALLOWED) as u64)
+    fn deadline(&self, live: Option<&LiveSide>, iterations: u64) -> Duration {
+        deadline(self.plan, live.map_or(0.0, |live| live.iteration_ns), iterations)
     }
 
-    /// Runs batches until they stop getting faster; the first warm-up of a side also decides how long its samples are.
-    fn warm_up(&mut self, place: Place, slot: &mut Option<Live>) -> Result<(), Interrupted> {
-        let Patience { confirming, limit_ns } =
+    /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
+    fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
+        let WarmUpLimits { confirming, limit_ns } =
             if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
-            // An iteration that takes the whole patience is not repeated for a batch that could only confirm it. One is
-            // run all the same where the buffers are untouched, unless it takes seconds, of which the first touch is
-            // a negligible part; in a first placement the check before timing has touched them.
+            // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
+            // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
+            // part. In a first placement the check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
             let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
             if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
                 break;
             }
-            let iterations = if known > 0.0 { (BATCH_NS / known).ceil().max(1.0) as u64 } else { 1 };
+            let iterations = warm_up::batch_iterations(known);
             let round = place.warm_up_round(batches.len());
             let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
             let (Some(live), Some((reply, ..))) = (slot.as_mut(), reply) else { return Ok(()) };
             let time = reply.wall_ns as f64 / iterations as f64;
-            live.iteration_ns = if live.iteration_ns > 0.0 { live.iteration_ns.min(time) } else { time };
+            live.iteration_ns = warm_up::faster(live.iteration_ns, time);
             batches.push(time);
             spent += reply.wall_ns;
         }
@@ -515,15 +503,15 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// Two rounds: a random order, then its reverse.
+    /// Measures a block: a round in a random order, then one in its reverse.
     fn block(
         &mut self,
         part: u32,
-        place: Place,
+        place: PlacementRounds,
         block: u32,
-        lives: &mut [Option<Live>],
+        live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
-        let slots: Vec<usize> = (0..lives.len()).filter(|slot| lives[*slot].is_some()).collect();
+        let slots: Vec<usize> = (0..live_sides.len()).filter(|slot| live_sides[*slot].is_some()).collect();
         let order = block_order(self.plan.seed, &self.case_plan.label(), place.round(block, 0), &slots);
         let mut flags = Vec::new();
         for half in 0..2 {
@@ -531,19 +519,19 @@ impl LaunchRunner<'_, '_> {
             let turn: Vec<usize> =
                 if half == 0 { order.clone() } else { order.iter().rev().copied().collect() };
             for (position, slot) in turn.into_iter().enumerate() {
-                let Some(length) = lives[slot].as_ref().and_then(|live| live.length) else { continue };
-                let before = Surroundings::of(&*self.executor);
-                let worked = self.planted(lives[slot].as_ref(), length);
-                let sampled = self.sample(&mut lives[slot], Mode::Timed, round, worked)?;
-                let after = Surroundings::of(&*self.executor);
+                let Some(length) = live_sides[slot].as_ref().and_then(|live| live.length) else { continue };
+                let before = MachineState::of(&*self.executor);
+                let worked = self.planted(live_sides[slot].as_ref(), length);
+                let sampled = self.sample(&mut live_sides[slot], Mode::Timed, round, worked)?;
+                let after = MachineState::of(&*self.executor);
                 let Some((reply, start_ns, elapsed_ns)) = sampled else {
-                    // The block stays incomplete; the other sides go on with the next one.
+                    // The block stays incomplete; the other sides continue with the next one.
                     return Ok(());
                 };
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
-                let Some(live) = lives[slot].as_mut() else { return Ok(()) };
-                live.account.see(&reply, elapsed_ns);
+                let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
+                live.audit.add(&reply, elapsed_ns);
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
@@ -572,21 +560,26 @@ impl LaunchRunner<'_, '_> {
         Ok(())
     }
 
-    /// What a side does for a sample: what it is charged for, unless a slowdown is planted in it.
-    fn planted(&self, live: Option<&Live>, length: SampleLength) -> SampleLength {
+    /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
+    fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
         self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
     }
 
-    /// Launches before this one that a side was metered in.
+    /// Returns the number of earlier launches in which a side was metered.
     fn metered_before(&self, side: usize) -> usize {
         let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
         rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
     }
 
-    /// One metered sample of each side, on its latest placement.
-    fn meter(&mut self, part: u32, placement: u32, lives: &mut [Option<Live>]) -> Result<(), Interrupted> {
-        for slot in lives.iter_mut() {
+    /// Takes one metered sample of each side, on its latest placement.
+    fn meter(
+        &mut self,
+        part: u32,
+        placement: u32,
+        live_sides: &mut [Option<LiveSide>],
+    ) -> Result<(), Interrupted> {
+        for slot in live_sides.iter_mut() {
             let wanted = slot.as_ref().is_some_and(|live| {
                 let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
                 let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
@@ -616,20 +609,20 @@ impl LaunchRunner<'_, '_> {
                 readings: reply.readings.clone(),
                 flags: Vec::new(),
             }));
-            self.metered.push(Told { part, side, round: METERED_ROUND, reply });
+            self.metered.push(SideReply { part, side, round: METERED_ROUND, reply });
         }
-        self.compare(lives, |runner, side, reference, name| {
-            let (theirs, ours) = Told::pair(&runner.metered, side, reference, METERED_ROUND)?;
+        self.compare(live_sides, |runner, side, reference, name| {
+            let (theirs, ours) = SideReply::pair(&runner.metered, side, reference, METERED_ROUND)?;
             let theirs = (name, &theirs.readings);
             correctness::same_work(theirs, &ours.readings, METERED_ITERATIONS, runner.metrics).err()
         });
         Ok(())
     }
 
-    /// One sample, with its start on the harness's clock, and the time from the request to the answer by it.
+    /// Takes a sample; returns it with its start on the harness's clock and the time from request to answer, in ns.
     fn sample(
         &mut self,
-        slot: &mut Option<Live>,
+        slot: &mut Option<LiveSide>,
         mode: Mode,
         round: u64,
         length: SampleLength,
@@ -649,11 +642,18 @@ impl LaunchRunner<'_, '_> {
         })?;
         let Some(reply) = reply else { return Ok(None) };
         if let Some(live) = slot.as_mut() {
-            live.last =
-                Some(Left { handle: live.handle(), round, index: (lead_in + iterations).saturating_sub(1) });
+            live.last = Some(LastSample {
+                handle: live.handle(),
+                round,
+                index: (lead_in + iterations).saturating_sub(1),
+            });
         }
         let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
-        if let Some(reason) = self.refuted(slot.as_ref(), &reply, iterations, elapsed_ns) {
+        let refuted = slot.as_ref().and_then(|live| {
+            let step_ns = live.clock_step_ns;
+            refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)
+        });
+        if let Some(reason) = refuted {
             self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
             return Ok(None);
         }
@@ -665,25 +665,8 @@ impl LaunchRunner<'_, '_> {
         Ok(Some((reply, start, elapsed_ns)))
     }
 
-    /// Why a sample cannot have been as it is told.
-    fn refuted(
-        &self,
-        live: Option<&Live>,
-        reply: &SampleReply,
-        iterations: u64,
-        elapsed_ns: u64,
-    ) -> Option<String> {
-        let live = live?;
-        let fault = |elapsed_ns| impossible(reply, iterations, elapsed_ns, live.clock_step_ns);
-        fault(elapsed_ns)?;
-        // The worker's clock may have gone on while the machine was suspended, and ours not.
-        let now = self.executor.machine().suspended_ns;
-        let suspended = now.zip(live.suspended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
-        fault(elapsed_ns.saturating_add(suspended))
-    }
-
-    /// Whether there is room for what is kept of an answer; a worker that has used it up is ended.
-    fn has_room(&mut self, slot: &mut Option<Live>, readings: &Readings, text_bytes: usize) -> bool {
+    /// Whether there is room for the readings and texts of an answer; a worker that has used it up is ended.
+    fn has_room(&mut self, slot: &mut Option<LiveSide>, readings: &Readings, text_bytes: usize) -> bool {
         let Some(live) = slot.as_mut() else { return false };
         let bytes = |(name, reading): (&String, &Reading)| {
             READING_BYTES + name.len() + reading.absence().map_or(0, str::len)
@@ -693,13 +676,13 @@ impl LaunchRunner<'_, '_> {
             return true;
         }
         let most = MOST_KEPT_BYTES >> 10;
-        let reason = format!("its readings and findings of one launch take more than {most} KiB");
+        let reason = format!("its readings and messages of one launch take more than {most} KiB");
         self.reject(slot, Outcome::new(OutcomeKind::Crashed, reason));
         false
     }
 }
 
-/// What an answer says of metrics.
+/// Readings of an answer by metric.
 type Readings = BTreeMap<String, Reading>;
 
 #[cfg(test)]
@@ -707,13 +690,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_the_same_part_are_held_against_each_other_first() {
-        let told = |part, side, reply: &'static str| Told { part, side, round: 7, reply };
+    fn answers_of_the_same_part_are_compared_first() {
+        let of = |part, side, reply: &'static str| SideReply { part, side, round: 7, reply };
         // The reference (0) shares a part with each candidate; the third candidate has its turn alone.
-        let all = [told(0, 0, "a"), told(0, 1, "b"), told(1, 0, "c"), told(1, 2, "d"), told(2, 3, "e")];
-        assert_eq!(Told::pair(&all, 1, 0, 7), Some((&"a", &"b")));
-        assert_eq!(Told::pair(&all, 2, 0, 7), Some((&"c", &"d")));
-        assert_eq!(Told::pair(&all, 3, 0, 7), Some((&"c", &"e")));
-        assert_eq!(Told::pair(&all, 1, 0, 8), None);
+        let all = [of(0, 0, "a"), of(0, 1, "b"), of(1, 0, "c"), of(1, 2, "d"), of(2, 3, "e")];
+        assert_eq!(SideReply::pair(&all, 1, 0, 7), Some((&"a", &"b")));
+        assert_eq!(SideReply::pair(&all, 2, 0, 7), Some((&"c", &"d")));
+        assert_eq!(SideReply::pair(&all, 3, 0, 7), Some((&"c", &"e")));
+        assert_eq!(SideReply::pair(&all, 1, 0, 8), None);
     }
 }

@@ -1,7 +1,7 @@
-//! A world without processes and clock: workers are scripts, and time is a number that they move on.
+//! An executor without processes and clock: workers are scripts, and time is a number that they advance.
 //!
-//! [`MockExecutor`] records every request, so that tests can hold the order of requests against the plan. A request
-//! that no worker could answer, such as a check of a round that is not loaded, is a bug of the engine and panics.
+//! [`MockExecutor`] records every request, so that tests can compare the order of requests with the plan. A request that
+//! no worker could answer, such as a check of a round that is not loaded, is a bug of the engine and panics.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,27 +19,27 @@ use serde_json::{Value, json};
 
 use super::{CallError, Executor, LaunchOptions, Opened, Session};
 
-/// How far the workers' clocks are behind the harness's.
+/// Offset by which the workers' clocks are behind the harness's.
 const CLOCK_OFFSET_NS: i64 = 5_000;
-/// What a disturbance adds to a counter that counts ns: more than any sample takes.
+/// Amount that a disturbance adds to a counter of ns: more than any sample takes.
 const DISTURBANCE_NS: u64 = 3_600_000_000_000;
 
-/// When and where an iteration runs.
+/// Time and position at which an iteration runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
-    /// How often the worker was started before.
+    /// Earlier launches of the worker.
     pub(super) launch: u32,
     /// The placement.
     pub(super) placement: u32,
     /// The round.
     pub(super) round: u64,
-    /// Iterations that the placement ran before.
+    /// Earlier iterations of the placement.
     pub(super) count: u64,
-    /// The harness's clock.
+    /// Time on the harness's clock.
     pub(super) now_ns: f64,
 }
 
-/// One thing that the engine did to a worker.
+/// One action of the engine on a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Launched,
@@ -47,19 +47,19 @@ pub(super) enum Step {
     Finished,
 }
 
-/// A step, and whose it was.
+/// A step, and the worker that it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) worker: usize,
-    /// How often the worker was started before.
+    /// Earlier launches of the worker.
     pub(super) launch: u32,
-    /// How long the answer may take; absent for `finish`.
+    /// Time that the answer may take; absent for `finish`.
     pub(super) deadline: Option<Duration>,
     pub(super) step: Step,
 }
 
 impl Entry {
-    /// What was asked, in one word.
+    /// Returns the operation in one word.
     pub(super) fn op(&self) -> &'static str {
         match &self.step {
             Step::Launched => "launch",
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// What happens in place of an answer.
+/// Replacement of an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// The worker ends.
@@ -85,11 +85,11 @@ pub(super) enum Fault {
     Answers(Value),
 }
 
-/// What scripts are made of.
+/// Functions that a script consists of.
 type Play<T> = Rc<dyn Fn(&Moment) -> T>;
 type Reply<A, T> = Rc<dyn Fn(A) -> T>;
 
-/// What a worker does. Every worker runs one benchmark.
+/// Behaviour of a worker. Every worker runs one benchmark.
 #[derive(Clone)]
 pub(super) struct Script {
     iteration_ns: Play<f64>,
@@ -133,22 +133,22 @@ impl Script {
         }
     }
 
-    /// A worker whose iterations all take the same time.
+    /// Creates a worker whose iterations all take the same time.
     pub(super) fn steady(iteration_ns: f64) -> Self {
         Self::new(move |_| iteration_ns)
     }
 
-    /// What a process and a placement cost.
+    /// Sets the times of a launch and of a placement.
     pub(super) fn costs(self, launch_ns: u64, prepare_ns: u64) -> Self {
         Self { launch_ns, prepare_ns, ..self }
     }
 
-    /// The answer to a check of (round, index, fresh).
+    /// Sets the answer to a check of (round, index, fresh).
     pub(super) fn check(self, check: impl Fn(u64, u64, bool) -> CheckReply + 'static) -> Self {
         Self { check: Rc::new(move |(round, index, fresh)| check(round, index, fresh)), ..self }
     }
 
-    /// What metered samples report.
+    /// Sets the readings of metered samples.
     pub(super) fn metered(
         self,
         readings: impl Fn(SampleRequest) -> BTreeMap<String, Reading> + 'static,
@@ -156,41 +156,41 @@ impl Script {
         Self { readings: Rc::new(readings), ..self }
     }
 
-    /// What profiled samples report; it then takes some.
+    /// Adds profiled samples with this profile.
     pub(super) fn profiled(self, profile: impl Fn(SampleRequest) -> Option<Profile> + 'static) -> Self {
         let modes = vec![Mode::Timed, Mode::Metered, Mode::Profiled];
         Self { profile: Rc::new(profile), modes, ..self }
     }
 
-    /// What traced samples report, given their start on the worker's clock; it then takes some.
+    /// Adds traced samples with this trace, which is given their start on the worker's clock.
     pub(super) fn traced(self, trace: impl Fn(SampleRequest, u64) -> Option<Trace> + 'static) -> Self {
         let modes = vec![Mode::Timed, Mode::Metered, Mode::Traced];
         Self { trace: Rc::new(move |(request, start_ns)| trace(request, start_ns)), modes, ..self }
     }
 
-    /// How long it takes to end.
+    /// Sets the time that the worker takes to end.
     pub(super) fn finish_costs(self, finish_ns: u64) -> Self {
         Self { finish_ns, ..self }
     }
 
-    /// Says why it does not take some samples.
+    /// Removes a mode, for a reason.
     pub(super) fn absent_mode(mut self, mode: Mode, reason: &str) -> Self {
         self.modes.retain(|other| *other != mode);
         self.absent_modes.insert(mode.as_str().into(), reason.into());
         self
     }
 
-    /// What happens to the machine while a sample runs, asked at its start.
+    /// Disturbs the machine while a sample runs; the function is called at its start.
     pub(super) fn disturbed(self, disturbance: impl Fn(&Moment) -> Option<Contamination> + 'static) -> Self {
         Self { disturbance: Rc::new(disturbance), ..self }
     }
 
-    /// Fails at the steps that `wanted` names; it is given the launch and the step.
+    /// Fails at the steps that `wanted` selects by launch and step.
     pub(super) fn failing(self, fault: Fault, wanted: impl Fn(u32, &Step) -> bool + 'static) -> Self {
         Self { fault: Rc::new(move |(launch, step)| wanted(launch, &step).then(|| fault.clone())), ..self }
     }
 
-    /// Time until an answer that a fault gives.
+    /// Sets the time until an answer that a fault gives.
     pub(super) fn fault_costs(self, fault_ns: u64) -> Self {
         Self { fault_ns, ..self }
     }
@@ -199,23 +199,23 @@ impl Script {
         Self { modes: modes.to_vec(), ..self }
     }
 
-    /// CPU time of a sample, as a share of its wall-clock time.
+    /// Sets the CPU time of a sample, as a share of its wall-clock time.
     pub(super) fn cpu_share(self, cpu_share: f64) -> Self {
         Self { cpu_share, ..self }
     }
 
-    /// Memory that each placement holds.
+    /// Sets the memory that each placement holds.
     pub(super) fn placement_bytes(self, placement_bytes: u64) -> Self {
         Self { placement_bytes, ..self }
     }
 
-    /// Memory that each iteration takes and does not give back.
+    /// Sets the memory that each iteration leaks.
     pub(super) fn leaking(self, leaked_bytes: u64) -> Self {
         Self { leaked_bytes, ..self }
     }
 }
 
-/// A check that passed, on the input that is due.
+/// Creates a check that passed, on the right input.
 pub(super) fn right(round: u64, index: u64) -> CheckReply {
     let input = Digest::of_parts([round.to_le_bytes().as_slice(), &index.to_le_bytes()]);
     CheckReply {
@@ -224,14 +224,14 @@ pub(super) fn right(round: u64, index: u64) -> CheckReply {
     }
 }
 
-/// What workers and executor share.
+/// State that workers and executor share.
 struct World {
     now_ns: Cell<f64>,
     counters: Cell<MachineCounters>,
     transcript: RefCell<Vec<Entry>>,
     /// Launches and requests until the user stops the run.
     until_interrupt: Cell<Option<usize>>,
-    /// Whether the request that is then open is answered first.
+    /// Whether the request that is open at that time is answered first.
     answers_first: Cell<bool>,
     interrupted: Cell<bool>,
 }
@@ -241,7 +241,7 @@ impl World {
         self.now_ns.set(self.now_ns.get() + ns);
     }
 
-    /// Takes down a step that the user may interrupt.
+    /// Records a step that the user may interrupt.
     fn begin(&self, entry: Entry) -> Result<(), CallError> {
         if let Some(left) = self.until_interrupt.get() {
             self.interrupted.set(left == 0);
@@ -291,21 +291,21 @@ impl MockExecutor {
         Self { world: Rc::new(world), workers, total_memory: 1 << 30 }
     }
 
-    /// The user stops the run while the request after `requests` more is open, launches counted too. It is answered
-    /// first or not at all.
+    /// Stops the run while the request after `requests` more is open, launches included. That request is answered first or
+    /// not at all.
     pub(super) fn interrupt_after(&mut self, requests: usize, answers_first: bool) {
         self.world.until_interrupt.set(Some(requests));
         self.world.answers_first.set(answers_first);
         self.world.interrupted.set(false);
     }
 
-    /// The user does not stop the run.
+    /// Revokes the stop.
     pub(super) fn go_on(&mut self) {
         self.world.until_interrupt.set(None);
         self.world.interrupted.set(false);
     }
 
-    /// Everything that was done so far, in order.
+    /// Returns all steps so far, in order.
     pub(super) fn transcript(&self) -> Vec<Entry> {
         self.world.transcript.borrow().clone()
     }
@@ -371,13 +371,13 @@ fn ended(kind: OutcomeKind) -> CallError {
 #[derive(Clone, Copy, Debug, Default)]
 struct MockPlacement {
     number: u32,
-    /// Iterations that it ran.
+    /// Iterations so far.
     count: u64,
     /// Round and index of the last iteration.
     left: Option<(u64, u64)>,
 }
 
-/// One life of a script.
+/// Session with a script.
 struct MockSession {
     world: Rc<World>,
     script: Rc<Script>,
@@ -402,7 +402,7 @@ impl MockSession {
         *self.placements.get(&handle).unwrap_or_else(|| panic!("there is no placement with handle {handle}"))
     }
 
-    /// Runs iterations from `index` on; returns the time that they took.
+    /// Runs iterations from `index` on, and returns their time.
     fn iterate(&mut self, handle: u64, round: u64, index: u64, iterations: u64) -> f64 {
         let mut placement = self.placement(handle);
         let start = self.world.now_ns.get();
@@ -420,14 +420,14 @@ impl MockSession {
             self.iterate(handle, round, index, 1);
         }
         let left = self.placement(handle).left;
-        assert_eq!(left, Some((round, index)), "what is checked is not what the last iteration left");
+        assert_eq!(left, Some((round, index)), "a check must follow the iteration that it checks");
         (self.script.check)((round, index, fresh))
     }
 
     fn sample(&mut self, request: SampleRequest) -> SampleReply {
         let SampleRequest { handle, mode, round, offset, lead_in, iterations } = request;
         assert!(iterations > 0, "a sample has at least one iteration");
-        assert!(self.script.modes.contains(&mode), "a sample in a mode that the worker does not have");
+        assert!(self.script.modes.contains(&mode), "the worker does not have the mode of the sample");
         if let Some(what) = (self.script.disturbance)(&self.moment(&self.placement(handle), round)) {
             self.world.disturb(what);
         }
@@ -478,7 +478,7 @@ impl Session for MockSession {
                 json!({})
             }
             Request::Hello(_) | Request::Describe | Request::Finish => {
-                panic!("`{}` is no request of a launch", request.op())
+                panic!("`{}` is not a request of a launch", request.op())
             }
         };
         Ok(answer.to_string())

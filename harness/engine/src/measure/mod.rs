@@ -1,11 +1,10 @@
 //! Measuring: turns a plan into events.
 //!
 //! Nothing here prints or writes. The engine asks workers through the [`Executor`] seam, emits [`Event`]s, and folds
-//! the same events into the [`RunState`] that it decides from; progress, log and the journal consume them too. So a
-//! run that was cut off goes on from its journal, and every rule can be tested without a process or a clock.
+//! the same events into the [`RunState`] that its decisions rest on; progress, log and journal consume them too. So an
+//! interrupted run resumes from its journal, and every rule can be tested without a process or a clock.
 
 mod allocation;
-mod alone;
 mod anchor;
 mod contamination;
 mod correctness;
@@ -18,13 +17,13 @@ mod launch;
 #[cfg(test)]
 mod mock;
 mod order;
-
 mod pairing;
 mod plausible;
 mod process;
 mod profiling;
 mod sample_length;
 mod scratch;
+mod solo;
 mod state;
 mod stopping;
 #[cfg(test)]
@@ -40,12 +39,10 @@ pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
 pub use following::follow_side;
 pub use frame::has_answer;
 pub use launch::Interrupted;
-
 pub use process::{ProcessExecutor, describe, forget_repository};
 pub use profiling::profile_side;
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
 pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};
-
 pub use tracing::{Traced, trace_side};
 pub use warm_up::WarmUp;
 pub use watching::{WatchState, WatchedTick, WorkerRef};

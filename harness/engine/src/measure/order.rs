@@ -1,53 +1,55 @@
-//! Orders and round numbers: functions of the seed and the place in the plan, so that a resumed run draws what the
-//! uninterrupted one would have.
+//! Orders and round numbers: functions of the seed and the position in the plan, so that a resumed run draws the same as
+//! an uninterrupted one.
 
 use perfharness_contract::input_rng;
 use rand_pcg::rand_core::Rng as _;
 
-/// Room for the rounds of one placement.
+/// Round numbers of one placement.
 const ROUNDS: u64 = 1_000;
-/// Room for the placements of one launch.
+/// Placements of one launch, at most.
 const PLACEMENTS: u64 = 1_000;
-/// First number of the rounds of warm-up, checks and metered samples within a placement's room.
+/// First numbers of the rounds for warm-up, checks and metered samples within a placement.
 const WARM_UP: u64 = 500;
 const CHECK: u64 = 900;
 const METERED: u64 = 950;
 
-/// Where rounds belong.
+/// Round numbers of one placement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PlacementRounds {
     pub(super) launch: u32,
     pub(super) placement: u32,
 }
 
-impl Place {
+impl PlacementRounds {
     fn base(self) -> u64 {
         (u64::from(self.launch) * PLACEMENTS + u64::from(self.placement)) * ROUNDS
     }
 
-    /// Number of a timed round; `half` is 0 for the first round of a block, 1 for its reverse.
+    /// Returns the number of a timed round; `half` is 0 for the first round of a block, 1 for its reverse.
     pub(super) fn round(self, block: u32, half: u32) -> u64 {
         self.base() + (u64::from(block) * 2 + u64::from(half)).min(WARM_UP - 1)
     }
 
+    /// Returns the number of the round of a warm-up batch.
     pub(super) fn warm_up_round(self, batch: usize) -> u64 {
         self.base() + WARM_UP + (batch as u64).min(CHECK - WARM_UP - 1)
     }
 
+    /// Returns the number of the round of a check.
     pub(super) fn check_round(self, number: u32) -> u64 {
         self.base() + CHECK + u64::from(number).min(METERED - CHECK - 1)
     }
 }
 
-/// The round of every metered sample. It is the same in all launches, and so is its input: counts that depend on the
-/// input, such as bytes written, are exact all the same.
+/// Round of every metered sample. All launches share it and so its input, because counts that depend on the input, such
+/// as bytes written, must be equal between launches.
 pub(super) const METERED_ROUND: u64 = METERED;
 
-/// A random order of `sides` for one block.
+/// Draws an order of `sides` for one block.
 pub(super) fn block_order(seed: u64, stream: &str, round: u64, sides: &[usize]) -> Vec<usize> {
     let mut rng = input_rng(seed, &format!("order/{stream}"), round);
     let mut order = sides.to_vec();
-    // Fisher and Yates; the modulo's bias is below 2^-60 for any number of sides.
+    // Fisher-Yates; the bias of the modulo is below 2^-60 for any number of sides.
     for i in (1..order.len()).rev() {
         let j = (rng.next_u64() % (i as u64 + 1)) as usize;
         order.swap(i, j);
@@ -55,8 +57,8 @@ pub(super) fn block_order(seed: u64, stream: &str, round: u64, sides: &[usize]) 
     order
 }
 
-/// The order of the parts of a launch: random for one launch, and its reverse for the next, so that neither a drift nor
-/// what the parts before it leave behind favours a side whose turn comes earlier.
+/// Returns the order of the parts of a launch: random for one launch and its reverse for the next, so that neither a drift
+/// nor an effect of earlier parts favours a side that comes early.
 pub(super) fn part_order(seed: u64, stream: &str, launch: u32, parts: usize) -> Vec<usize> {
     let parts: Vec<usize> = (0..parts).collect();
     let mut order = block_order(seed, &format!("parts/{stream}"), u64::from(launch / 2), &parts);
@@ -86,13 +88,13 @@ mod tests {
 
     #[test]
     fn rounds_of_different_purposes_never_meet() {
-        let place = Place { launch: 3, placement: 2 };
-        let next = Place { launch: 3, placement: 3 };
+        let place = PlacementRounds { launch: 3, placement: 2 };
+        let next = PlacementRounds { launch: 3, placement: 3 };
         assert!(place.round(200, 1) < place.warm_up_round(0));
         assert!(place.warm_up_round(10_000) < place.check_round(0));
         assert!(place.check_round(1_000) < next.round(0, 0));
-        let first = Place { launch: 0, placement: 0 };
+        let first = PlacementRounds { launch: 0, placement: 0 };
         assert!(first.check_round(1_000) < METERED_ROUND);
-        assert!(METERED_ROUND < Place { launch: 0, placement: 1 }.round(0, 0));
+        assert!(METERED_ROUND < PlacementRounds { launch: 0, placement: 1 }.round(0, 0));
     }
 }

@@ -1,20 +1,20 @@
-//! Which sides of a case are alive at the same time.
+//! Choice of the sides of a case that are alive at the same time.
 
 use perfharness_record::Pairing;
 
-/// Share of the machine's memory that workers alive together may declare.
+/// Share of the machine's memory that workers which are alive together may declare.
 const MEMORY_SHARE: f64 = 0.5;
 
-/// What pairing needs to know of a side.
+/// Facts of a side that the pairing depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SideNeeds {
-    /// Its reference among the sides.
+    /// Reference among the sides.
     pub(super) reference: Option<usize>,
-    /// Memory that it declares, 0 where it declares none.
+    /// Declared memory, 0 if none is declared.
     pub(super) memory_bytes: u64,
 }
 
-/// The closest pairing that fits the machine's memory.
+/// Returns the closest pairing that fits into the machine's memory.
 pub(super) fn choose_pairing(sides: &[SideNeeds], total_memory: u64) -> Pairing {
     let room = total_memory as f64 * MEMORY_SHARE;
     let all: f64 = sides.iter().map(|s| s.memory_bytes as f64).sum();
@@ -29,7 +29,7 @@ pub(super) fn choose_pairing(sides: &[SideNeeds], total_memory: u64) -> Pairing 
     }
 }
 
-/// The parts of a launch: each is a set of sides alive together. `active` are the sides still to be measured.
+/// Returns the parts of a launch, each a set of sides that are alive together. `active` are the sides still to be measured.
 pub(super) fn parts(pairing: Pairing, sides: &[SideNeeds], active: &[usize]) -> Vec<Vec<usize>> {
     match pairing {
         Pairing::Together => vec![active.to_vec()],

@@ -1,35 +1,65 @@
-//! What a worker says of a sample, against the harness's own clock.
+//! Plausibility of a worker's times, by the harness's own clock.
 //!
-//! A sample lies between its request and its answer, so it cannot have taken longer than that. It may well have been
-//! shorter: inputs are made and a lead-in runs before its clock starts, for as long as that takes. Only where the worker
-//! says how long that was can the two clocks be held against each other in this direction, too.
+//! A sample lies between its request and its answer, so it cannot have taken longer than that. It may have been shorter:
+//! the worker makes inputs and runs a lead-in before its clock starts. A time that is too short shows only if the worker
+//! reports how long that took.
 
 use perfharness_contract::protocol::SampleReply;
 
-/// Integers of the protocol are exact up to here.
+use super::executor::Executor;
+
+/// Largest integer up to which all integers of the protocol are exact.
 const MOST_NS: u64 = 1 << 53;
-/// By how much clocks of one machine may differ in pace: corrections of the time of day are a twentieth of that.
+/// Relative difference in pace that clocks of one machine may have: corrections of the time of day are a twentieth of it.
 const PACE: f64 = 0.01;
-/// By how much two readings of clocks may be off, in ns.
+/// Error of two readings of clocks, in ns.
 const READING_NS: u64 = 1_000_000;
-/// No clock has longer steps, whatever a worker says of its own: the coarsest in use has 15.6 ms.
+/// Longest step of a clock, whatever a worker reports: the coarsest clock in use has 15.6 ms.
 const LONGEST_STEP_NS: u64 = 20_000_000;
 
-/// The share of its samples that a worker may not account for: handing over, and waiting for a processor.
+/// Share of its samples that a worker may leave unaccounted for: the hand-over, and waits for a processor.
 const UNACCOUNTED: f64 = 0.25;
-/// And the time, in ns, of each sample.
+/// Time of each sample that a worker may leave unaccounted for, in ns.
 const UNACCOUNTED_NS: u64 = 5_000_000;
-/// Samples that it takes to say so. One that was well accounted for is enough to say nothing.
+/// Fewest samples for a note. A single sample that is accounted for prevents it.
 const FEWEST: u32 = 8;
 
-/// Why a sample cannot have been as its worker says, where it cannot. `elapsed_ns` is the harness's time from the request
-/// to the answer, and `step_ns` the step of the worker's clock, where that is known.
-pub(super) fn impossible(
+/// Time that the machine is suspended from a moment on, which some clocks count and others do not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SuspendedClock {
+    start_ns: Option<u64>,
+}
+
+impl SuspendedClock {
+    /// Starts at the present moment.
+    pub(super) fn start(executor: &dyn Executor) -> Self {
+        Self { start_ns: executor.machine().suspended_ns }
+    }
+
+    /// Returns the time since the start in ns, 0 if the system does not report it.
+    fn elapsed_ns(self, executor: &dyn Executor) -> u64 {
+        let now = executor.machine().suspended_ns;
+        now.zip(self.start_ns).map_or(0, |(now, start)| now.saturating_sub(start))
+    }
+}
+
+/// Returns why a sample cannot have taken the reported time, or `None` if it can: the worker's clock may have counted
+/// suspends that the harness's did not. The times are those of [`impossible`].
+pub(super) fn refutation(
     reply: &SampleReply,
     iterations: u64,
     elapsed_ns: u64,
     step_ns: Option<u64>,
+    suspended: &SuspendedClock,
+    executor: &dyn Executor,
 ) -> Option<String> {
+    impossible(reply, iterations, elapsed_ns, step_ns)?;
+    impossible(reply, iterations, elapsed_ns.saturating_add(suspended.elapsed_ns(executor)), step_ns)
+}
+
+/// Returns why a sample cannot have taken the reported time. `elapsed_ns` is the harness's time from the request to the
+/// answer, and `step_ns` the step of the worker's clock, if it is known.
+fn impossible(reply: &SampleReply, iterations: u64, elapsed_ns: u64, step_ns: Option<u64>) -> Option<String> {
     let wall_ns = reply.wall_ns;
     if wall_ns == 0 {
         return Some(format!("a sample of {iterations} iterations took 0 ns by its clock"));
@@ -45,33 +75,33 @@ pub(super) fn impossible(
     (wall_ns > allowed).then(|| {
         let ms = |ns: u64| ns as f64 / 1e6;
         format!(
-            "a sample of {iterations} iterations took {:.3} ms by its clock, and was asked for and answered within \
-             {:.3} ms by the harness's",
+            "a sample of {iterations} iterations took {:.3} ms by its clock, but its answer came within {:.3} ms by the \
+             harness's",
             ms(wall_ns),
             ms(elapsed_ns)
         )
     })
 }
 
-/// How well the timed samples of a launch are accounted for.
+/// Share of the timed samples of a launch that its worker accounts for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Account {
+pub(super) struct TimeAudit {
     samples: u32,
-    /// The smallest share, and the smallest time in ns, that was in neither of a sample's times. Stolen time and waits for
-    /// a processor make some samples longer; what all of them lack is something else.
+    /// Smallest share, and smallest time in ns, that is in neither time of a sample. Stolen time and waits for a processor
+    /// explain it for some samples, but not for all of them.
     least_share: f64,
     least_ns: u64,
 }
 
-impl Default for Account {
+impl Default for TimeAudit {
     fn default() -> Self {
         Self { samples: 0, least_share: 1.0, least_ns: u64::MAX }
     }
 }
 
-impl Account {
-    /// Takes in a sample; one whose worker does not say how long it was at work before its clock started says nothing.
-    pub(super) fn see(&mut self, reply: &SampleReply, elapsed_ns: u64) {
+impl TimeAudit {
+    /// Adds a sample; one that does not report its untimed work is ignored.
+    pub(super) fn add(&mut self, reply: &SampleReply, elapsed_ns: u64) {
         let Some(untimed_ns) = reply.untimed_ns else { return };
         let missing = elapsed_ns.saturating_sub(reply.wall_ns.saturating_add(untimed_ns));
         self.samples += 1;
@@ -79,12 +109,12 @@ impl Account {
         self.least_share = self.least_share.min(missing as f64 / elapsed_ns.max(1) as f64);
     }
 
-    /// What the user should know of it, where that is something.
+    /// Returns a note for the user if time is missing from all samples.
     pub(super) fn note(&self) -> Option<&'static str> {
         let lacks =
             self.samples >= FEWEST && self.least_share > UNACCOUNTED && self.least_ns > UNACCOUNTED_NS;
         lacks.then_some(
-            "its worker does not account for a quarter of the time from the request to the answer of any timed sample: \
+            "its worker leaves over a quarter of the time between request and answer unaccounted for in every timed sample: \
              its times may be too short",
         )
     }
@@ -128,9 +158,9 @@ mod tests {
     #[test]
     fn what_every_sample_lacks_is_told() {
         let account = |samples: &[(u64, Option<u64>, u64)]| {
-            let mut account = Account::default();
+            let mut account = TimeAudit::default();
             for (wall_ns, untimed_ns, elapsed_ns) in samples {
-                account.see(&SampleReply { untimed_ns: *untimed_ns, ..sample(*wall_ns) }, *elapsed_ns);
+                account.add(&SampleReply { untimed_ns: *untimed_ns, ..sample(*wall_ns) }, *elapsed_ns);
             }
             account.note().is_some()
         };

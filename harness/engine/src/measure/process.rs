@@ -25,21 +25,22 @@ use super::anchor::Anchor;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use super::frame::{Answer, Bounds, LONGEST_LINE, shortened, start_in};
 use super::scratch::Scratch;
+use crate::ask::ends_within;
 use crate::telemetry::{DeviceState, News, Watcher};
 
-/// Lines of a worker that are kept for the report of its end.
+/// Last lines of a worker that are kept for its outcome.
 const KEPT_LINES: usize = 20;
-/// Characters of such a line.
+/// Most characters of such a line.
 const KEPT_CHARS: usize = 500;
-/// Bytes that surely hold them.
+/// Bytes that hold as many characters in any case.
 const KEPT_BYTES: usize = 4 * KEPT_CHARS;
-/// A frame that is not UTF-8 is repaired up to this length, as that may take three times its memory.
+/// Longest frame that is repaired if it is not UTF-8, because that may take three times its memory.
 const REPAIRED_BYTES: usize = 256 << 10;
-/// How often memory, deadline and interruption are looked at while a worker is busy.
+/// Time between two checks of memory, deadline and interruption while a worker is busy.
 const POLL: Duration = Duration::from_millis(20);
-/// How long a worker may take to end by itself.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// A worker without a limit of its own is ended before it takes the machine down.
+/// Time that a worker has to end by itself.
+const EXIT_GRACE: Duration = Duration::from_secs(2);
+/// Share of the machine's memory that a worker without a limit may use.
 const MEMORY_SHARE: f64 = 0.9;
 
 /// Starts workers as processes.
@@ -52,15 +53,15 @@ pub struct ProcessExecutor {
 }
 
 impl ProcessExecutor {
-    /// An executor for these workers; `interrupted` is set when the user asks to stop.
+    /// Creates an executor for these workers; `interrupted` is set when the user asks to stop.
     pub fn new(workers: Vec<WorkerCommand>, interrupted: Arc<AtomicBool>) -> Self {
         let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-        // Where the size of memory cannot be told, nothing is limited by it.
+        // If the size of memory is unknown, it limits nothing.
         let total_memory = System::new_with_specifics(kind).map_or(u64::MAX, |system| system.total_memory());
         Self { workers, interrupted, total_memory, anchor: Anchor::new(), watcher: None }
     }
 
-    /// Lets somebody watch the machine, and the workers that are started from here on.
+    /// Watches the machine, and the workers that are started from here on.
     pub fn watch(&mut self, watcher: Watcher) {
         self.watcher = Some(Arc::new(watcher));
     }
@@ -91,7 +92,7 @@ impl Executor for ProcessExecutor {
                 format!("it speaks protocol {}; this harness speaks {PROTOCOL_VERSION}", hello.protocol);
             return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
         }
-        // The answer was made somewhere between the two readings; their middle is off by half of that at most.
+        // The answer was made between the two readings, so their middle is off by half of the difference at most.
         session.clock_offset_ns = hello
             .clock_ns
             .map(|theirs| before.midpoint(after).cast_signed().wrapping_sub(theirs.cast_signed()));
@@ -130,7 +131,7 @@ impl Executor for ProcessExecutor {
 /// Asks a worker for its workloads, in a process of its own.
 ///
 /// # Errors
-/// What becomes of the worker where it does not answer.
+/// When the worker does not answer.
 pub fn describe(
     executor: &mut ProcessExecutor,
     worker: usize,
@@ -142,33 +143,33 @@ pub fn describe(
     Ok((opened.hello, description))
 }
 
-/// What the reading thread found on a worker's stdout.
+/// Line of a worker's stdout.
 enum Line {
     Frame(Vec<u8>),
     TooLong,
     End,
 }
 
-/// The last lines that a worker wrote, on stderr or between its frames.
+/// Last lines that a worker wrote, on stderr or between its frames.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<LastWords>>);
+struct WorkerLog(Arc<Mutex<LastWords>>);
 
 #[derive(Default)]
 struct LastWords {
-    /// Where a line stood, and its beginning. It is made readable when somebody wants to read it: there may be millions.
+    /// Stream and beginning of each line. They are decoded only for an outcome, because there may be millions.
     lines: VecDeque<(&'static str, Vec<u8>)>,
-    /// A line since the last request said that an allocation failed; a long backtrace may have pushed it out since.
+    /// Whether a line since the last request reported a failed allocation; a long backtrace may have pushed it out.
     allocation_failed: bool,
 }
 
-impl Kept {
+impl WorkerLog {
     fn words(&self) -> std::sync::MutexGuard<'_, LastWords> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn push(&self, place: &'static str, line: &[u8]) {
         let mut words = self.words();
-        // What Rust and CPython write when an allocation fails, before they give up.
+        // Rust and CPython write these when an allocation fails, before they exit.
         let failed = || line.starts_with(b"memory allocation of ") || line.trim_ascii_end() == b"MemoryError";
         words.allocation_failed |= place.is_empty() && failed();
         let spare = if words.lines.len() == KEPT_LINES { words.lines.pop_front() } else { None };
@@ -196,7 +197,7 @@ struct ProcessSession {
     stdin: Option<ChildStdin>,
     lines: Receiver<Line>,
     stderr_done: Receiver<()>,
-    kept: Kept,
+    log: WorkerLog,
     next_id: u64,
     clock_offset_ns: Option<i64>,
     memory_limit: u64,
@@ -206,7 +207,7 @@ struct ProcessSession {
     watcher: Option<Arc<Watcher>>,
 }
 
-/// Takes out of the environment what leads git to a repository wherever it is started, as in a hook.
+/// Removes the variables from a command's environment that point git to a repository, as in a hook.
 pub fn forget_repository(command: &mut Command) {
     for name in ["DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "COMMON_DIR", "PREFIX", "NAMESPACE"] {
         command.env_remove(format!("GIT_{name}"));
@@ -235,21 +236,21 @@ impl ProcessSession {
         let mut child =
             spawn_bound(command).map_err(|e| crashed(format!("cannot start `{program}`: {e}")))?;
         if let Some(limit) = options.memory_limit_bytes {
-            // Where the OS cannot do it, watching from here has to be enough.
+            // If the OS cannot limit it, the harness watches the memory.
             let _ = limit_memory(&child, limit);
         }
-        let kept = Kept::default();
-        // A worker has one answer to give at a time. One that writes more has to wait, and is found out.
+        let log = WorkerLog::default();
+        // A worker has one answer to give at a time. A worker that writes more is blocked, and found out.
         let (line_sender, lines) = bounded(1);
         let (done_sender, stderr_done) = bounded(1);
         if let Some(stdout) = child.stdout.take() {
-            let kept = kept.clone();
-            thread::spawn(move || read_frames(stdout, &line_sender, &kept));
+            let log = log.clone();
+            thread::spawn(move || read_frames(stdout, &line_sender, &log));
         }
         if let Some(stderr) = child.stderr.take() {
-            let kept = kept.clone();
+            let log = log.clone();
             thread::spawn(move || {
-                read_words(stderr, &kept);
+                read_words(stderr, &log);
                 let _ = done_sender.send(());
             });
         }
@@ -262,7 +263,7 @@ impl ProcessSession {
             child,
             lines,
             stderr_done,
-            kept,
+            log,
             next_id: 1,
             clock_offset_ns: None,
             memory_limit: options.memory_limit_bytes.unwrap_or(own_limit),
@@ -276,8 +277,8 @@ impl ProcessSession {
     fn send(&mut self, request: &Request, deadline: Duration) -> std::io::Result<u64> {
         let id = self.next_id;
         self.next_id += 1;
-        // One that failed during an earlier request was dealt with.
-        self.kept.words().allocation_failed = false;
+        // An allocation that failed during an earlier request did not end the worker.
+        self.log.words().allocation_failed = false;
         let frame = RequestFrame {
             perfharness: PROTOCOL_VERSION,
             id,
@@ -294,45 +295,38 @@ impl ProcessSession {
         Ok(id)
     }
 
-    /// Ends the process by force; what it wrote last goes into the outcome.
+    /// Ends the process by force; its last lines become part of the outcome.
     fn end(&mut self, kind: OutcomeKind, reason: impl Into<String>) -> CallError {
         self.stop();
-        CallError::Ended(Outcome::new(kind, reason).with_stderr(self.kept.lines()))
+        CallError::Ended(Outcome::new(kind, reason).with_stderr(self.log.lines()))
     }
 
     fn stop(&mut self) {
         self.stdin = None;
         let _ = kill_tree(&mut self.child);
         let _ = self.child.wait();
-        // Its last words may still be on their way; a grandchild that holds the pipe must not keep us.
+        // The last lines may still be in the pipe, but a grandchild that holds it must not block the harness.
         let _ = self.stderr_done.recv_timeout(Duration::from_millis(200));
     }
 
-    /// The worker closed its stdout: finds out how it ended.
+    /// Finds out how a worker ended that closed its stdout.
     fn died(&mut self, op: &str) -> CallError {
-        let start = clock::now();
-        let by_itself = loop {
-            match has_ended(&mut self.child) {
-                Ok(true) => break true,
-                Ok(false) if start.elapsed() < FAREWELL => thread::sleep(Duration::from_millis(5)),
-                Ok(false) | Err(_) => break false,
-            }
-        };
-        // What it started goes before it is waited for: until then its group is known by its id.
+        let by_itself = ends_within(&mut self.child, EXIT_GRACE);
+        // Its descendants are ended before it is reaped, because its id names their group until then.
         self.stop();
-        let kept = self.kept.lines();
+        let kept = self.log.lines();
         let status = if by_itself { self.child.wait().ok() } else { None };
         let Some(status) = status else {
-            let reason = format!("it closed its stdout during `{op}` without ending");
+            let reason = format!("it closed its stdout during `{op}` but did not exit");
             return CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason).with_stderr(kept));
         };
         let exit = exit_of(status);
-        let outcome = if self.kept.allocation_failed() {
+        let outcome = if self.log.allocation_failed() {
             Outcome::new(OutcomeKind::OutOfMemory, format!("an allocation failed during `{op}` ({exit})"))
         } else {
             let hint = match exit {
-                exit if exit.is_kill() => "; the system does that when memory runs out",
-                Exit::Code(0) => "; a worker ends after `finish`",
+                exit if exit.is_kill() => "; the system does this when memory runs out",
+                Exit::Code(0) => "; a worker must not exit before `finish`",
                 Exit::Code(_) | Exit::Signal { .. } | Exit::Exception { .. } => "",
             };
             Outcome::new(OutcomeKind::Crashed, format!("it ended during `{op}` with {exit}{hint}"))
@@ -340,7 +334,7 @@ impl ProcessSession {
         CallError::Ended(outcome.with_stderr(kept))
     }
 
-    /// The content of the answer to a request.
+    /// Returns the content of the answer to a request.
     fn answer(&mut self, request: &Request, id: u64, line: Vec<u8>) -> Result<String, CallError> {
         let (op, crashed) = (request.op(), OutcomeKind::Crashed);
         let line = match String::from_utf8(line) {
@@ -376,7 +370,7 @@ impl ProcessSession {
         let content = frame.content_in(&line);
         match (content, frame.error.map(|WireError { code, message }| (code, shortened(&message)))) {
             (Some(content), None) => {
-                // In place, as an answer may be long.
+                // In place, because an answer may be long.
                 line.truncate(content.end);
                 line.drain(..content.start);
                 Ok(line)
@@ -395,7 +389,7 @@ impl ProcessSession {
         }
     }
 
-    /// Looks at what the worker wrote since its last answer, when nobody had asked it for anything.
+    /// Returns an error if the worker wrote a frame or ended since its last answer.
     fn wrote_unasked(&mut self, op: &str) -> Option<CallError> {
         match self.lines.try_recv() {
             Err(TryRecvError::Empty) => None,
@@ -428,7 +422,7 @@ impl Session for ProcessSession {
         let start = clock::now();
         let mut gone_since = None;
         loop {
-            // Before the answer, too: a worker that always answers quickly must not put off the end of the run.
+            // Also checked before an answer: a worker that always answers quickly must not delay the end of the run.
             if self.interrupted.load(Ordering::Relaxed) {
                 self.stop();
                 return Err(CallError::Interrupted);
@@ -439,14 +433,14 @@ impl Session for ProcessSession {
                 Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            // Its stdout may not end with it: what it started holds it, too. Its last answer may still be in there.
+            // Its stdout may outlive it, because its descendants hold the pipe. Its last answer may still be in there.
             let since =
                 gone_since.or_else(|| has_ended(&mut self.child).is_ok_and(|has| has).then(clock::now));
             if gone_since.is_none() && since.is_some() {
                 let _ = kill_tree(&mut self.child);
             }
             gone_since = since;
-            if gone_since.is_some_and(|since| since.elapsed() > FAREWELL) {
+            if gone_since.is_some_and(|since| since.elapsed() > EXIT_GRACE) {
                 return Err(self.died(op));
             }
             if start.elapsed() > deadline {
@@ -480,13 +474,9 @@ impl Session for ProcessSession {
     }
 
     fn finish(mut self: Box<Self>) {
-        let _ = self.call(&Request::Finish, FAREWELL);
+        let _ = self.call(&Request::Finish, EXIT_GRACE);
         self.stdin = None;
-        let start = clock::now();
-        // It is waited for when its group has been ended, so only looked at here.
-        while start.elapsed() < FAREWELL && matches!(has_ended(&mut self.child), Ok(false)) {
-            thread::sleep(Duration::from_millis(1));
-        }
+        ends_within(&mut self.child, EXIT_GRACE);
     }
 }
 
@@ -500,9 +490,9 @@ impl Drop for ProcessSession {
     }
 }
 
-/// Sends on the frames of a worker's stdout; everything else is kept as its words.
-fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
-    /// A buffer that once held a long line is not kept for short ones.
+/// Forwards the frames of a worker's stdout; all other lines go to the log.
+fn read_frames(stdout: impl Read, sender: &Sender<Line>, log: &WorkerLog) {
+    /// Size to which the buffer shrinks after a long line.
     const SPARE_BYTES: usize = 64 << 10;
     let mut reader = BufReader::with_capacity(SPARE_BYTES, stdout);
     let mut buffer = Vec::new();
@@ -513,9 +503,9 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
         let line = match read {
             Ok(0) | Err(_) => Line::End,
             Ok(_) if buffer.len() == LONGEST_LINE && !buffer.ends_with(b"\n") => Line::TooLong,
-            // A line without its end is what a worker that died left of it.
+            // A worker that died leaves an incomplete line.
             Ok(_) if !buffer.ends_with(b"\n") => {
-                kept.push(STDOUT, &buffer);
+                log.push(STDOUT, &buffer);
                 Line::End
             }
             Ok(_) => {
@@ -523,7 +513,7 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
                 let start = start_in(&buffer);
                 let before = &buffer[..start.unwrap_or(buffer.len())];
                 if !before.trim_ascii().is_empty() {
-                    kept.push(STDOUT, before);
+                    log.push(STDOUT, before);
                 }
                 let Some(start) = start else { continue };
                 buffer.drain(..start);
@@ -537,11 +527,11 @@ fn read_frames(stdout: impl Read, sender: &Sender<Line>, kept: &Kept) {
     }
 }
 
-/// What stands before the words that a worker wrote between its frames.
+/// Prefix of lines that a worker wrote between its frames.
 const STDOUT: &str = "stdout: ";
 
-/// Keeps the last lines of a worker's stderr, of each its beginning.
-fn read_words(stderr: impl Read, kept: &Kept) {
+/// Keeps the beginnings of the last lines of a worker's stderr.
+fn read_words(stderr: impl Read, log: &WorkerLog) {
     let mut reader = BufReader::with_capacity(64 << 10, stderr);
     let mut line = Vec::new();
     loop {
@@ -550,7 +540,7 @@ fn read_words(stderr: impl Read, kept: &Kept) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        kept.push("", &line);
+        log.push("", &line);
         if !line.ends_with(b"\n") && reader.skip_until(b'\n').is_err() {
             return;
         }

@@ -1,26 +1,26 @@
-//! How many iterations a sample has.
+//! Number of iterations of a sample.
 
-/// A sample lasts at least this many steps of the worker's clock, so that reading the clock costs below 0.1 %.
+/// Fewest steps of the worker's clock in a sample, so that reading the clock costs below 0.1 %.
 pub const MIN_CLOCK_STEPS: u64 = 1_000;
-/// How long the untimed lead-in before a sample should last: enough to refill caches and wake the clock of the core
-/// after the hand-over from another process.
+/// Intended time of the untimed lead-in before a sample: enough to refill caches and to raise the core's clock after the
+/// hand-over from another process.
 pub const LEAD_IN_TARGET_NS: u64 = 1_000_000;
-/// Iterations longer than this are their own lead-in: what is cold at their start is a negligible part of them.
+/// Time from which an iteration needs no lead-in, because its cold start is a negligible part of it.
 const LONG_ITERATION_NS: f64 = 50_000_000.0;
-/// No sample has more iterations than this, however fast they are.
+/// Most iterations of a sample, however fast they are.
 const MAX_ITERATIONS: f64 = 100_000_000.0;
 
 /// Iterations of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleLength {
-    /// Under the clock.
+    /// Timed iterations.
     pub iterations: u64,
-    /// Before it.
+    /// Untimed iterations before them.
     pub lead_in: u64,
 }
 
 impl SampleLength {
-    /// Length of samples for iterations of `iteration_ns`, aiming at `target_ns` a sample.
+    /// Chooses the length of samples for iterations of `iteration_ns`, aiming at `target_ns` per sample.
     pub fn choose(iteration_ns: f64, target_ns: u64, clock_step_ns: Option<u64>) -> Self {
         let floor = clock_step_ns.unwrap_or(1_000).saturating_mul(MIN_CLOCK_STEPS);
         let target = target_ns.max(floor) as f64;
@@ -33,11 +33,8 @@ impl SampleLength {
         };
         Self { iterations, lead_in }
     }
-}
 
-impl SampleLength {
-    /// The same with a slowdown planted: more iterations, one at least, of which the nominal ones are counted. A sample
-    /// of few iterations cannot be made slower by less than one of them.
+    /// Returns the length with a planted slowdown: at least one iteration more, while the nominal ones are counted.
     #[must_use]
     pub fn planted(self, share: f64) -> Self {
         let more = (self.iterations as f64 * share).round().max(1.0) as u64;

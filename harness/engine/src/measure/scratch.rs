@@ -1,8 +1,8 @@
-//! Folders for the files of workers, one for each launch.
+//! Scratch folders for the files of workers, one for each launch.
 //!
-//! They go with the launch. What a harness left that was killed is removed by the next one: beside each folder lies a file
-//! that its harness has locked for as long as it lives. The file is there before the folder and after it, so that nothing
-//! is left that nobody finds, and a file that can be locked belongs to nobody.
+//! A folder is removed with its launch; folders of a harness that was killed are removed by the next one. Beside each
+//! folder lies a file that its harness keeps locked. The file is created before the folder and removed after it, so that
+//! every folder has one, and a file that can be locked belongs to no living harness.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,25 +13,25 @@ use perfharness_platform::is_own;
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 const PREFIX: &str = "perfharness-";
-/// Characters behind the prefix, ASCII letters and digits. Names of equal length: the length of a path can change the
-/// layout of a process's stack.
+/// ASCII letters and digits behind the prefix. Names have equal length because the length of a path can change the layout
+/// of a process's stack.
 const RANDOM: usize = 10;
-/// What the name of the file has behind that of the folder.
+/// Suffix of the file, behind the name of the folder.
 const LOCK: &str = ".lock";
-/// Somebody else's next run may find a file between its making and its locking, and remove it.
+/// Attempts to create the file: another harness may find it before it is locked, and remove it.
 const ATTEMPTS: usize = 5;
 
-/// The folder of one launch. The fields are dropped in this order.
+/// Scratch folder of one launch. The fields are dropped in this order.
 pub(super) struct Scratch {
     folder: TempDir,
     _lock: NamedTempFile,
 }
 
 impl Scratch {
-    /// Makes one.
+    /// Creates a folder, and removes abandoned ones first.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the folder cannot be created.
     pub(super) fn new() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let parent = std::env::temp_dir();
@@ -43,10 +43,10 @@ impl Scratch {
         for _ in 0..ATTEMPTS {
             let lock = Builder::new().prefix(PREFIX).suffix(LOCK).rand_bytes(RANDOM).tempfile_in(parent)?;
             let is_ours = match lock.as_file().try_lock() {
-                // Unless somebody found it before it was locked, and removed it.
+                // Another harness may have removed the file before it was locked.
                 Ok(()) => lock.path().exists(),
                 Err(fs::TryLockError::WouldBlock) => false,
-                // Some file systems know no locks; there nothing is removed for the dead.
+                // Some file systems have no locks; there no abandoned folder is removed.
                 Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => true,
                 Err(fs::TryLockError::Error(error)) => return Err(error),
             };
@@ -55,37 +55,37 @@ impl Scratch {
                 return Ok(Self { folder, _lock: lock });
             }
         }
-        Err(io::Error::other("another harness takes it away"))
+        Err(io::Error::other("another run of perfharness removes it again and again"))
     }
 
-    /// Where the worker's files go.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes the folders that harnesses left which were killed.
+/// Removes the folders of harnesses that were killed.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         if let Some(folder) = entry.file_name().to_str().and_then(folder_of) {
-            // One that cannot be removed is somebody else's business, and no reason not to measure.
+            // A folder that cannot be removed is no reason not to measure.
             let _ = remove_if_abandoned(&entry.path(), &parent.join(folder));
         }
     }
 }
 
-/// The name of the folder that a file with this name stands for.
+/// Returns the name of the folder that a lock file belongs to.
 fn folder_of(lock: &str) -> Option<&str> {
     let folder = lock.strip_suffix(LOCK)?;
     let random = folder.strip_prefix(PREFIX)?;
     (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(folder)
 }
 
-/// Removes what nobody has locked. Links are not followed, and what belongs to another user is left alone.
+/// Removes a folder whose file is not locked. Links are not followed, and files of other users are left alone.
 fn remove_if_abandoned(lock_path: &Path, folder: &Path) -> io::Result<()> {
     let facts = fs::symlink_metadata(lock_path)?;
-    // Neither a link, nor a pipe that would not open before somebody else opened it, too.
+    // Not a link, nor a pipe, which would block until somebody else opened it.
     if !facts.is_file() || !is_own(&facts) {
         return Ok(());
     }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder as a harness leaves it that was killed.
+    /// Creates a folder as a killed harness leaves it.
     fn abandoned(parent: &Path, name: &str) -> PathBuf {
         let folder = parent.join(name);
         fs::create_dir_all(folder.join("placement-000")).unwrap();
@@ -133,7 +133,7 @@ mod tests {
         let living = Scratch::within(parent.path()).unwrap();
         fs::write(living.path().join("file"), "").unwrap();
         abandoned(parent.path(), "perfharness-0123456789");
-        // One that was killed before it came to its folder.
+        // A harness that was killed before it created its folder.
         fs::write(parent.path().join("perfharness-aaaaaaaaaa.lock"), "").unwrap();
         sweep(parent.path());
         assert!(living.path().join("file").exists());
@@ -146,7 +146,7 @@ mod tests {
         let names =
             ["perfharness-short", "perfharness-01234 6789", "perfharness-e2e-012345", "other-0123456789"];
         let mut kept: Vec<PathBuf> = names.iter().map(|name| abandoned(parent.path(), name)).collect();
-        // Nothing says that its owner is dead; what says it is a folder.
+        // One has no lock file; the lock file of the other is a folder.
         let unlocked = abandoned(parent.path(), "perfharness-aaaaaaaaaa");
         fs::remove_file(unlocked.with_extension("lock")).unwrap();
         let strange = abandoned(parent.path(), "perfharness-bbbbbbbbbb");

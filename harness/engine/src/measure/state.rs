@@ -1,4 +1,4 @@
-//! What is known of a run so far: a fold over its events.
+//! State of a run: a fold over its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,30 +14,30 @@ use super::{SampleLength, WarmUp};
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
-    /// The cases, as numbered by the plan.
+    /// Cases, as numbered by the plan.
     pub cases: Vec<CaseState>,
-    /// What the machine did meanwhile.
+    /// Telemetry.
     pub watch: WatchState,
 }
 
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseState {
-    /// Which sides were alive together; absent until it has started.
+    /// Sides that are alive together; absent until the case has started.
     pub pairing: Option<Pairing>,
-    /// Its launches.
+    /// Launches.
     pub launches: Vec<LaunchRow>,
-    /// Its sides, as numbered by the plan.
+    /// Sides, as numbered by the plan.
     pub sides: Vec<SideState>,
-    /// Timed samples of complete blocks, in the order of measuring.
+    /// Timed samples of complete blocks, in order of time.
     pub samples: Vec<SampleRow>,
-    /// Timed samples of the block that is being measured.
+    /// Timed samples of the current block.
     pending: Vec<SampleRow>,
-    /// Blocks that were measured, dropped ones included.
+    /// Number of complete blocks, dropped ones included.
     pub blocks: u64,
-    /// Blocks that were dropped, by cause.
+    /// Number of dropped blocks by cause.
     pub dropped: BTreeMap<String, u64>,
-    /// What ended it; absent while it is being measured.
+    /// Reason why the case ended; absent while it is being measured.
     pub end: Option<CaseEnd>,
 }
 
@@ -47,24 +47,24 @@ type Rounds = BTreeMap<u64, [Option<f64>; 2]>;
 /// One launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRow {
-    /// Its number.
+    /// Number.
     pub launch: u32,
-    /// Load average when it began.
+    /// Load average at its start.
     pub load_average: Option<f64>,
-    /// Time of the anchor when it began, in ns.
+    /// Time of the anchor at its start, in ns.
     pub anchor_ns: Option<f64>,
-    /// Unix time in ms when it began.
+    /// Unix time of its start, in ms.
     pub unix_ms: u64,
-    /// Where its time went; absent where it was cut off.
+    /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
 }
 
 /// One side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SideState {
-    /// How it ended, once that is decided.
+    /// Outcome, once it is decided.
     pub outcome: Option<Outcome>,
-    /// Length of its samples, once tuned.
+    /// Length of the samples, once it is chosen.
     pub length: Option<SampleLength>,
     /// Warm-ups by launch and placement.
     pub warm_ups: Vec<(u32, u32, WarmUp)>,
@@ -72,20 +72,20 @@ pub struct SideState {
     pub checks: Vec<CheckRow>,
     /// Metered samples.
     pub metered: Vec<MeteredRow>,
-    /// What its processes used.
+    /// Memory and time of its processes.
     pub usage: Vec<UsageRow>,
-    /// What its worker told the user, each thing once.
+    /// Notes of its worker for the user, each once.
     pub notes: Vec<String>,
-    /// What its worker said of itself, in the first launch.
+    /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
 
 /// One timed sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRow {
-    /// What was measured.
+    /// The sample.
     pub sample: SampleEvent,
-    /// Why it does not count, where it does not.
+    /// Reason why it does not count, if it does not.
     pub dropped: Option<Contamination>,
 }
 
@@ -94,13 +94,13 @@ pub struct SampleRow {
 pub struct CheckRow {
     /// The launch.
     pub launch: u32,
-    /// Before or after timing.
+    /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
     pub round: u64,
     /// The iteration.
     pub index: u64,
-    /// What was found.
+    /// The answer of the worker.
     pub reply: CheckReply,
 }
 
@@ -109,11 +109,11 @@ pub struct CheckRow {
 pub struct MeteredRow {
     /// The launch.
     pub launch: u32,
-    /// The whole sample.
+    /// The sample.
     pub sample: SampleEvent,
 }
 
-/// What one process used.
+/// Memory and time that one process used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsageRow {
     /// The launch.
@@ -125,14 +125,14 @@ pub struct UsageRow {
 }
 
 impl RunState {
-    /// A run of which nothing is known; `sides` are the numbers of sides of its cases.
+    /// Creates the state of a run that has not begun; `sides` are the numbers of sides of its cases.
     pub fn new(sides: impl IntoIterator<Item = usize>) -> Self {
         let case = |sides| CaseState { sides: vec![SideState::default(); sides], ..CaseState::default() };
         Self { cases: sides.into_iter().map(case).collect(), watch: WatchState::default() }
     }
 
-    /// Takes up an event. Events of cases or sides that the plan does not have are ignored: a journal is only read
-    /// for the plan that wrote it.
+    /// Applies an event. Events of cases or sides that the plan does not have are ignored: a journal is only read for the
+    /// plan that wrote it.
     pub fn apply(&mut self, event: &Event) {
         if let Event::WorkerOpened { case, side, launch, pid: Some(pid), .. } = event {
             self.watch.opened(*pid, WorkerRef { case: *case, side: *side, launch: *launch });
@@ -145,7 +145,7 @@ impl RunState {
         }
     }
 
-    /// Ns that launches have taken so far.
+    /// Returns the time of the launches so far, in ns.
     pub fn spent_ns(&self) -> u64 {
         self.cases.iter().map(CaseState::spent_ns).sum()
     }
@@ -157,8 +157,7 @@ impl CaseState {
             Event::CaseStarted { pairing, .. } => {
                 self.pairing = Some(*pairing);
                 self.end = None;
-                // What a killed harness left of a block is not a block, and what it concluded while it was killed is
-                // concluded again.
+                // A block that a killed harness left is incomplete, and a conclusion that it drew meanwhile is drawn again.
                 self.pending.clear();
                 self.sides.iter_mut().for_each(SideState::reopen);
             }
@@ -189,7 +188,7 @@ impl CaseState {
                 }
             }
             Event::CaseFinished { end, .. } => self.end = Some(end.clone()),
-            // It concerns no single case.
+            // It belongs to the whole run.
             Event::Watched(_) => {}
             Event::Sampled(SampleEvent { side, .. })
             | Event::WorkerOpened { side, .. }
@@ -200,7 +199,7 @@ impl CaseState {
             | Event::WorkerFinished { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
-                    // The block that it was in stays incomplete.
+                    // The current block stays incomplete.
                     self.pending.clear();
                 }
                 if let Some(side) = self.sides.get_mut(*side) {
@@ -210,7 +209,7 @@ impl CaseState {
         }
     }
 
-    /// Ns that its launches have taken so far. A launch that was cut off counts what its samples took.
+    /// Returns the time of its launches so far, in ns. An interrupted launch counts with the time of its samples.
     pub fn spent_ns(&self) -> u64 {
         let finished: u64 = self.launches.iter().filter_map(|l| Some(l.timing?.total_ns)).sum();
         let cut_off = |row: &&SampleRow| {
@@ -219,13 +218,13 @@ impl CaseState {
         finished + self.samples.iter().filter(cut_off).map(|row| row.sample.wall_ns).sum::<u64>()
     }
 
-    /// Sides that are still to be measured.
+    /// Returns the sides that are still to be measured.
     pub fn active(&self) -> Vec<usize> {
         (0..self.sides.len()).filter(|side| self.sides[*side].outcome.is_none()).collect()
     }
 
-    /// Launches in which every side that is still to be measured has a complete block. One that was cut off between two
-    /// of its parts is not counted: it lacks a side.
+    /// Returns the number of launches in which every side that is still to be measured has a complete block. A launch that
+    /// was interrupted between two of its parts lacks a side, and does not count.
     pub fn launches_with_blocks(&self) -> usize {
         let launches_of = |side: usize| {
             let own = self.samples.iter().map(|row| &row.sample).filter(|s| s.side == side);
@@ -236,30 +235,30 @@ impl CaseState {
         self.active().into_iter().map(launches_of).min().unwrap_or(0)
     }
 
-    /// Number of the next launch.
+    /// Returns the number of the next launch.
     pub fn next_launch(&self) -> u32 {
         self.launches.last().map_or(0, |l| l.launch + 1)
     }
 
-    /// Whether any side is tuned and has complete blocks, so that a case may be cut short without being empty.
+    /// Whether any block is complete, so that the case may be cut short without being empty.
     pub fn has_blocks(&self) -> bool {
         !self.samples.is_empty()
     }
 
-    /// Log-ratios of a candidate against a reference, from the complete rounds that hold both.
+    /// Returns the log-ratios of a candidate against a reference, from the complete rounds that contain both.
     ///
-    /// Where the two were never alive together, each launch gives one log-ratio of their levels.
+    /// If the two were never alive together, each launch gives one log-ratio of their levels.
     pub fn paired(&self, candidate: usize, reference: usize) -> Paired {
         self.paired_over(candidate, reference, self.counted(), |sample| Some(sample.iteration_ns()))
     }
 
-    /// The same of the CPU time, where both took any.
+    /// Returns the log-ratios of the CPU time, from rounds in which it is above 0 for both.
     pub fn paired_cpu(&self, candidate: usize, reference: usize) -> Paired {
         let figure = |sample: &SampleEvent| sample.iteration_cpu_ns().filter(|ns| *ns > 0.0);
         self.paired_over(candidate, reference, self.counted(), figure)
     }
 
-    /// The same, with the blocks that were dropped; none where none was.
+    /// Returns the log-ratios with dropped blocks included; `None` if no block was dropped.
     pub fn paired_if_kept(&self, candidate: usize, reference: usize) -> Option<Paired> {
         let any = self.samples.iter().any(|row| row.dropped.is_some());
         let all = self.samples.iter().map(|row| &row.sample);
@@ -279,7 +278,7 @@ impl CaseState {
         }
         // Launch -> placement -> block -> rounds.
         let mut tree: BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, Rounds>>> = BTreeMap::new();
-        // In pairwise launches a reference is measured in several parts; the one that both were alive in counts.
+        // In pairwise launches a reference is measured in several parts; the part with both sides counts.
         let parts_of = |side: usize| -> BTreeSet<(u32, u32)> {
             samples.iter().filter(|s| s.side == side).map(|s| (s.launch, s.part)).collect()
         };
@@ -312,7 +311,7 @@ impl CaseState {
             .collect()
     }
 
-    /// Log-ratios of a metered time, one for each launch in which both were metered and took any.
+    /// Returns the log-ratios of a metered time, one for each launch in which it is above 0 for both.
     pub fn paired_metered(&self, candidate: usize, reference: usize, metric: &str) -> Paired {
         let figures = |side: usize| -> BTreeMap<u32, f64> {
             let rows = self.sides.get(side).map(|side| side.metered.as_slice()).unwrap_or_default();
@@ -322,12 +321,12 @@ impl CaseState {
         one_for_each_launch(&figures(candidate), &figures(reference))
     }
 
-    /// Timed samples that count.
+    /// Returns the timed samples that count.
     pub fn counted(&self) -> impl Iterator<Item = &SampleEvent> {
         self.samples.iter().filter(|row| row.dropped.is_none()).map(|row| &row.sample)
     }
 
-    /// Ns per iteration of a side, nested as launch > placement > sample; `figure` picks what is taken of a sample.
+    /// Returns a figure of a side's samples, nested as launch > placement > sample.
     pub fn levels(&self, side: usize, figure: impl Fn(&SampleEvent) -> Option<f64>) -> Vec<Vec<Vec<f64>>> {
         // Each part of a launch has placements of its own.
         let mut tree: BTreeMap<u32, BTreeMap<(u32, u32), Vec<f64>>> = BTreeMap::new();
@@ -401,25 +400,25 @@ impl SideState {
         }
     }
 
-    /// Takes back what only the end of a case says.
+    /// Clears an outcome that only the end of a case sets.
     fn reopen(&mut self) {
         let concluded = |outcome: &Outcome| matches!(outcome.kind, OutcomeKind::Ok | OutcomeKind::NotRun);
         self.outcome.take_if(|outcome| concluded(outcome));
     }
 
-    /// Best time of an iteration seen while warming up, in ns.
+    /// Returns the best time of an iteration in the warm-ups, in ns.
     pub fn iteration_ns(&self) -> Option<f64> {
         self.warm_ups.iter().map(|(_, _, w)| w.best_ns).reduce(f64::min)
     }
 }
 
 impl SampleEvent {
-    /// Wall-clock time of an iteration, in ns.
+    /// Returns the wall-clock time of an iteration, in ns.
     pub fn iteration_ns(&self) -> f64 {
         self.wall_ns as f64 / self.iterations.max(1) as f64
     }
 
-    /// CPU time of an iteration, in ns.
+    /// Returns the CPU time of an iteration, in ns.
     pub fn iteration_cpu_ns(&self) -> Option<f64> {
         Some(self.cpu_ns? as f64 / self.iterations.max(1) as f64)
     }

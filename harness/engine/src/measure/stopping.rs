@@ -1,29 +1,29 @@
-//! When a case has been measured enough.
+//! Decision whether a case has been measured enough.
 
 use perfharness_record::CaseEnd;
 use perfharness_verdict::Looks;
 
-/// What is known when a launch has ended.
+/// State of a case when a launch has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress<'a> {
     /// Launches with complete blocks.
     pub(super) launches: usize,
-    /// The plan of looks.
+    /// Planned looks.
     pub(super) looks: &'a Looks,
-    /// Whether any launch ran to its end. What a launch that was cut off measured was not checked after timing.
+    /// Whether any launch ran to its end. Samples of an interrupted launch were not checked after timing.
     pub(super) finished: bool,
     /// Sides without an outcome.
     pub(super) active: usize,
-    /// Whether what was measured would do, if this is a look.
+    /// Whether the samples suffice, if this is a look.
     pub(super) settled: bool,
     /// Time left, in ns.
     pub(super) left_ns: u64,
-    /// What another launch is expected to take at the least, in ns.
+    /// Shortest expected time of another launch, in ns.
     pub(super) next_ns: f64,
 }
 
-/// Whether to end, and why. Precision is only looked at where a look is planned: looking after every launch would
-/// stop at lucky moments.
+/// Returns why the case ends, or `None` if it goes on. Precision counts at planned looks only: a look after every launch
+/// would stop at lucky moments.
 pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
     let launches = progress.launches;
     if progress.active == 0 {

@@ -22,7 +22,7 @@ use perfharness_verdict::{Estimate, estimate};
 use rand_pcg::rand_core::Rng as _;
 
 use super::mock::{Entry, Fault, MockExecutor, Script, Step};
-use super::order::Place;
+use super::order::PlacementRounds;
 use super::{CaseState, CheckStage, Ended, Event, RunState, SampleEvent, run_plan};
 use crate::plan::{CaseDesign, CasePlan, Plan};
 
@@ -30,7 +30,7 @@ const MS: f64 = 1e6;
 const PLENTY: Duration = Duration::from_secs(1_000_000);
 const VARIANTS: [&str; 4] = ["slow", "documented", "optimized", "other"];
 
-/// A plan, the scripts that play its workers, and what came of it.
+/// A plan, the scripts that play its workers, and its result.
 ///
 /// Side `i` of case `k` is played by script `i` of that case; the first side is the reference of all others.
 struct Scenario {
@@ -42,7 +42,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// One case with these sides: 8 launches, and time for them.
+    /// Creates a plan of one case with these sides: 8 launches, and time for them.
     fn of(sides: impl IntoIterator<Item = Script>) -> Self {
         Self::cases([sides.into_iter().collect()])
     }
@@ -122,7 +122,7 @@ impl Scenario {
         self
     }
 
-    /// Memory that the sides declare, on a machine with 100 bytes.
+    /// Sets the memory that the sides declare, on a machine with 100 bytes.
     fn memory(mut self, declared: &[u64]) -> Self {
         for (side, bytes) in self.plan.cases[0].sides.iter_mut().zip(declared) {
             side.memory_bytes = Some(*bytes);
@@ -131,7 +131,7 @@ impl Scenario {
         self
     }
 
-    /// Measures what is left to measure.
+    /// Measures the rest of the plan.
     fn go(&mut self) -> Ended {
         let Self { plan, metrics, executor, state, events } = self;
         run_plan(plan, &|_| metrics.clone(), executor, state, &mut |event| events.push(event.clone()))
@@ -143,7 +143,7 @@ impl Scenario {
         self
     }
 
-    /// The first case.
+    /// Returns the first case.
     fn case(&self) -> &CaseState {
         &self.state.cases[0]
     }
@@ -164,17 +164,17 @@ impl Scenario {
         estimate(&self.case().paired(candidate, reference), 0.99).expect("there are blocks to estimate from")
     }
 
-    /// Timed samples of a side that count.
+    /// Returns the timed samples of a side that count.
     fn counted(&self, side: usize) -> Vec<&SampleEvent> {
         self.case().counted().filter(|s| s.side == side).collect()
     }
 
-    /// Launches in which a side has samples that count.
+    /// Returns the launches in which a side has samples that count.
     fn launches_of(&self, side: usize) -> usize {
         self.case().levels(side, |s| Some(s.iteration_ns())).len()
     }
 
-    /// Timed samples of blocks, in the order in which they were taken; those of blocks that stayed incomplete too.
+    /// Returns the timed samples of all blocks in order of time, incomplete blocks included.
     fn timed(&self) -> Vec<&SampleEvent> {
         self.sampled(Mode::Timed)
     }
@@ -195,12 +195,12 @@ impl Scenario {
         self.executor.transcript()
     }
 
-    /// Requests for samples of a worker, in order.
+    /// Returns the requests for samples of a worker, in order.
     fn sample_requests(&self, worker: usize) -> Vec<SampleRequest> {
         self.transcript().iter().filter(|e| e.worker == worker).filter_map(Entry::sample).collect()
     }
 
-    /// Names of what a worker was asked in one of its lives.
+    /// Returns the operations that a worker was asked for in one launch.
     fn ops(&self, worker: usize, launch: u32) -> Vec<&'static str> {
         let own = |entry: &&Entry| (entry.worker, entry.launch) == (worker, launch);
         self.transcript().iter().filter(own).map(Entry::op).collect()
@@ -211,7 +211,7 @@ impl Scenario {
     }
 }
 
-/// Placements and blocks that each launch was to have.
+/// Returns the planned placements and blocks of each launch.
 fn allocations(scenario: &Scenario) -> Vec<(u32, u32)> {
     let allocation = |event: &Event| match event {
         Event::LaunchStarted { placements, blocks, .. } => Some((*placements, *blocks)),
@@ -220,7 +220,7 @@ fn allocations(scenario: &Scenario) -> Vec<(u32, u32)> {
     scenario.events.iter().filter_map(allocation).collect()
 }
 
-/// The samples of each block, in the order of measuring.
+/// Returns the samples of each block, in order of time.
 fn blocks<'a>(samples: &[&'a SampleEvent]) -> Vec<Vec<&'a SampleEvent>> {
     let mut blocks: Vec<Vec<&SampleEvent>> = Vec::new();
     let key = |s: &SampleEvent| (s.case, s.launch, s.part, s.placement, s.block);
@@ -234,7 +234,7 @@ fn blocks<'a>(samples: &[&'a SampleEvent]) -> Vec<Vec<&'a SampleEvent>> {
 }
 
 /// Whether a step asks for a sample of a block; `half` is 0 for its first round.
-fn is_sample(step: &Step, place: Place, block: u32, half: u32) -> bool {
+fn is_sample(step: &Step, place: PlacementRounds, block: u32, half: u32) -> bool {
     match step {
         Step::Asked(Request::Sample(sample)) => sample.round == place.round(block, half),
         _ => false,
@@ -246,15 +246,15 @@ fn is_check(step: &Step, when_fresh: bool) -> bool {
     matches!(step, Step::Asked(Request::Check { fresh, .. }) if *fresh == when_fresh)
 }
 
-fn place(launch: u32, placement: u32) -> Place {
-    Place { launch, placement }
+fn place(launch: u32, placement: u32) -> PlacementRounds {
+    PlacementRounds { launch, placement }
 }
 
 fn readings(id: &str, value: u64) -> BTreeMap<String, Reading> {
     [(id.to_owned(), Reading::from(value))].into()
 }
 
-/// A number from -1 to 1 that looks random and is a function of `of`.
+/// Returns a pseudo-random number from -1 to 1 that is a function of `of`.
 fn noise(of: impl std::fmt::Debug) -> f64 {
     let mut rng = input_rng(0, &format!("{of:?}"), 0);
     rng.next_u64() as f64 / u64::MAX as f64 * 2.0 - 1.0

@@ -1,22 +1,22 @@
-//! Tracing one benchmark: when a launch of it does what. Nothing is timed in it.
+//! Tracing of a benchmark, in a launch of its own without timed samples.
 
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{Mode, Trace};
 use perfharness_record::{Outcome, Phase, Side, Timeline};
 
-use super::alone::Alone;
-use super::executor::{CallError, Executor};
+use super::executor::{CallError, Executor, unless_interrupted};
 use super::launch::Interrupted;
 use super::order::METERED_ROUND;
+use super::solo::SoloLaunch;
 use super::worker_clock::{WorkerClock, start_ns};
 use crate::plan::Plan;
 
-/// What became of tracing a benchmark.
+/// Result of tracing a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
-    /// How the launch ended.
+    /// Outcome of the launch.
     pub outcome: Outcome,
-    /// What happened when, or why that is not known.
+    /// The timeline, or why there is none.
     pub timeline: Result<Timeline, String>,
 }
 
@@ -26,7 +26,7 @@ impl Traced {
     }
 }
 
-/// The phases so far: each begins where the one before it ended.
+/// Phases so far: each begins at the end of the one before it.
 struct Phases {
     done: Vec<Phase>,
     since_ns: u64,
@@ -39,7 +39,7 @@ impl Phases {
     }
 }
 
-/// Traces so many iterations of a side, on the inputs of its metered samples.
+/// Traces some iterations of a side, on the inputs of its metered samples.
 ///
 /// # Errors
 /// When the user stops it.
@@ -49,11 +49,7 @@ pub fn trace_side(
     executor: &mut dyn Executor,
     iterations: u64,
 ) -> Result<Traced, Interrupted> {
-    match trace(plan, side, executor, iterations) {
-        Ok(traced) => Ok(traced),
-        Err(CallError::Interrupted) => Err(Interrupted),
-        Err(CallError::Ended(outcome)) => Ok(Traced::ended(outcome)),
-    }
+    unless_interrupted(trace(plan, side, executor, iterations), Traced::ended)
 }
 
 fn trace(
@@ -63,7 +59,7 @@ fn trace(
     iterations: u64,
 ) -> Result<Traced, CallError> {
     let mut phases = Phases { done: Vec::new(), since_ns: executor.now_ns() };
-    let mut launch = Alone::open(plan, side, executor)?;
+    let mut launch = SoloLaunch::open(plan, side, executor)?;
     phases.end("start", launch.now_ns());
     if let Some(reason) = launch.lacks(Mode::Traced) {
         launch.finish();
@@ -87,7 +83,7 @@ fn trace(
         return Ok(Traced::ended(Outcome::new(OutcomeKind::Crashed, reason)));
     };
     let timeline = Timeline {
-        // A sample that says nothing of its time is drawn where its phase begins.
+        // A sample without a start is drawn where its phase begins.
         start_ns: start.map_or(asked_ns, |start| moved(start, clock)),
         phases: phases.done,
         worker,
@@ -104,7 +100,7 @@ fn moved(moment: u64, clock: WorkerClock) -> u64 {
     moment.saturating_add_signed(clock.offset_ns().0)
 }
 
-/// The trace on the harness's clock.
+/// Moves a trace to the harness's clock.
 fn placed(mut trace: Trace, clock: WorkerClock) -> Trace {
     let tracks = &trace.tracks;
     let has_own_clock = |track: &str| tracks.get(track).is_some_and(|track| track.own_clock);

@@ -1,10 +1,9 @@
-//! When a placement is warm.
+//! Warm-up of a placement.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the warm-up of one placement saw.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Warm-up of one placement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WarmUp {
     /// Batches that were run.
     pub batches: u32,
@@ -12,31 +11,43 @@ pub struct WarmUp {
     pub first_ns: f64,
     /// Time of the fastest batch's iterations, in ns each.
     pub best_ns: f64,
-    /// Whether it got steady; false where the time for warming up ran out first.
+    /// Whether times became steady; false if the time for warming up ran out first.
     pub steady: bool,
 }
 
-/// How long to look for a steady state.
+/// Limits of a warm-up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    /// Batches at the end that must not be faster than the best before them.
+pub(super) struct WarmUpLimits {
+    /// Last batches that must not be faster than the best before them.
     pub(super) confirming: usize,
-    /// Time after which it is given up.
+    /// Time after which the warm-up ends.
     pub(super) limit_ns: u64,
 }
 
-/// The first placement of a launch: code, caches and pools are cold.
-pub(super) const FIRST: Patience = Patience { confirming: 2, limit_ns: 400_000_000 };
-/// A later placement: only its buffers are.
-pub(super) const LATER: Patience = Patience { confirming: 1, limit_ns: 100_000_000 };
+/// Limits for the first placement of a launch: code, caches and pools are cold.
+pub(super) const FIRST: WarmUpLimits = WarmUpLimits { confirming: 2, limit_ns: 400_000_000 };
+/// Limits for a later placement: only its buffers are cold.
+pub(super) const LATER: WarmUpLimits = WarmUpLimits { confirming: 1, limit_ns: 100_000_000 };
 
-/// A batch that is less than this much faster than the best one before is as fast.
+/// Ratio to the best time before, below which a batch counts as faster.
 const FASTER: f64 = 0.95;
-/// More batches than this are never run: a benchmark that gets faster for ever is not waited for.
+/// Intended time of a batch.
+const BATCH_NS: f64 = 1_000_000.0;
+/// Most batches, for benchmarks that never stop getting faster.
 pub(super) const MAX_BATCHES: usize = 50;
 
-/// Whether the batches so far show a steady state: the last `confirming` ones are not faster than the best before
-/// them. A single slow first batch (compilation, page faults) is followed by one much faster, which restarts the wait.
+/// Returns the iterations of the next batch; `iteration_ns` is the best time so far, 0 before the first.
+pub(super) fn batch_iterations(iteration_ns: f64) -> u64 {
+    if iteration_ns > 0.0 { (BATCH_NS / iteration_ns).ceil().max(1.0) as u64 } else { 1 }
+}
+
+/// Returns the best time of an iteration after one more batch; `best_ns` is that so far, 0 before the first.
+pub(super) fn faster(best_ns: f64, batch_ns: f64) -> f64 {
+    if best_ns > 0.0 { best_ns.min(batch_ns) } else { batch_ns }
+}
+
+/// Whether the batches show a steady state: the last `confirming` ones are not faster than the best before them. After a
+/// slow first batch (compilation, page faults) comes a much faster one, which restarts the wait.
 pub(super) fn is_steady(batches: &[f64], confirming: usize) -> bool {
     let Some(split) = batches.len().checked_sub(confirming).filter(|split| *split > 0) else {
         return false;

@@ -1,28 +1,28 @@
-//! What was heard of the process that watches: a fold over its news.
+//! State of the telemetry of a run: a fold over the messages of the telemetry process.
 
 use std::collections::BTreeMap;
 
 use crate::telemetry::{News, ProcessReading, Tick, Watched};
 
-/// Everything that was heard, and which worker each process was.
+/// Readings so far, and the workers that they belong to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchState {
-    /// What is watched; absent where nothing is, or nothing was heard yet.
+    /// List of the quantities that are watched; absent before the first message, and if nothing is watched.
     pub watched: Option<Watched>,
-    /// The readings, in the order in which they were made.
+    /// Readings, in order of time.
     pub ticks: Vec<WatchedTick>,
-    /// Why readings ended early, where they did.
+    /// Reason why readings ended early, if they did.
     pub lost: Option<String>,
-    /// Process to worker. Ids are used again: the latest one counts.
+    /// Workers by process id. Ids are reused, and the latest worker counts.
     workers: BTreeMap<u32, WorkerRef>,
 }
 
-/// One reading, with the workers told apart.
+/// One reading, with the readings of workers assigned to them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchedTick {
-    /// What was read.
+    /// The reading.
     pub tick: Tick,
-    /// What was read of workers.
+    /// Readings of the workers.
     pub workers: Vec<(WorkerRef, ProcessReading)>,
 }
 
@@ -45,7 +45,7 @@ impl WatchState {
     pub(super) fn hear(&mut self, news: &News) {
         match news {
             News::Began(watched) => {
-                // A run that goes on has a new process.
+                // A resumed run has a new telemetry process.
                 self.lost = None;
                 self.watched = Some(watched.clone());
             }

@@ -1,26 +1,21 @@
-//! The adapters of this machine, as this program asks for them.
-
-use std::time::Duration;
+//! Adapters of this machine, from the side of the program that asks.
 
 use perfharness_gpu::{AdapterFacts, ProbedAdapter, Timestamps, choose_adapter};
 
-use crate::ask::{ProbeError, ask, question};
-
-/// How long drivers may take. Long, because the class under which a run is filed depends on what they say.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::ask::{DRIVER_TIMEOUT, ProbeError, ask, question};
 
 /// Lists the adapters, in order of preference, without using any.
 fn list() -> Result<Vec<AdapterFacts>, ProbeError> {
-    ask(question(&["adapters"])?, PATIENCE)
+    ask(question(&["adapters"])?, DRIVER_TIMEOUT)
 }
 
-/// An adapter, and whether its timestamps work or why that could not be found out.
+/// Adapter, and whether its timestamps work or why that could not be found out.
 pub type Tried = (AdapterFacts, Result<Timestamps, ProbeError>);
 
 /// Lists the adapters and tries each in a process of its own.
 ///
 /// # Errors
-/// Where they could not even be listed.
+/// When the adapters could not be listed.
 pub fn probed_adapters() -> Result<Vec<Tried>, ProbeError> {
     let listed = list()?;
     let tried = listed.into_iter().enumerate().map(|(at, facts)| {
@@ -31,17 +26,17 @@ pub fn probed_adapters() -> Result<Vec<Tried>, ProbeError> {
 }
 
 fn probed(at: usize, facts: &AdapterFacts) -> Result<Timestamps, ProbeError> {
-    let answer: Option<ProbedAdapter> = ask(question(&["adapter", &at.to_string()])?, PATIENCE)?;
+    let answer: Option<ProbedAdapter> = ask(question(&["adapter", &at.to_string()])?, DRIVER_TIMEOUT)?;
     match answer {
         Some(probed) if probed.facts == *facts => Ok(probed.timestamps),
         Some(_) | None => Err(ProbeError::Garbage("the adapters changed while they were probed".into())),
     }
 }
 
-/// What is known of the adapter that a run with this `--device` uses; `None` where it uses none.
+/// Returns the adapter that a run with this `--device` uses, or `None` if it uses none.
 ///
 /// # Errors
-/// Where the adapters could not be listed.
+/// When the adapters could not be listed.
 pub fn listed_adapter(device: &str) -> Result<Option<AdapterFacts>, ProbeError> {
     if executes_nothing(device) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The side of the process that is asked.
+//! The process that answers questions to drivers.
 
 use std::io::Write as _;
 use std::thread;
@@ -15,39 +15,39 @@ use crate::telemetry::{glance, serve};
 /// A question to drivers.
 #[derive(Clone, Debug)]
 pub enum Question {
-    /// Which adapters the machine has.
+    /// The adapters of this machine.
     Adapters,
     /// Whether the adapter at this position of the list works, from 0.
     Adapter(usize),
-    /// What NVIDIA's driver says of its GPUs.
+    /// The GPUs that NVIDIA's driver reports.
     Nvidia,
-    /// What the machine can do at most, with the GPU of this name.
+    /// The ceilings of this machine, with the GPU of this name.
     Ceilings(String),
-    /// What the machine does, again and again.
+    /// Telemetry: readings of the machine at an interval.
     Watch {
         /// Time between two readings.
         interval: Duration,
         /// Name of the GPU that is measured.
         adapter: Option<String>,
     },
-    /// What could be read again and again.
+    /// The quantities that telemetry can read here.
     Glance,
 }
 
-/// Ends this process, whatever a driver does with it, once nobody holds the other end of its standard input: a hanging
-/// one must not outlive the program that asked and was stopped.
+/// Ends this process once the other end of its standard input is closed, whatever a driver does: a process that hangs must
+/// not outlive the program that asked and was stopped.
 fn end_with_asker() {
     thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        // What drivers have registered for an orderly end may hang as well.
+        // Exit handlers of drivers may hang as well.
         exit_at_once(1);
     });
 }
 
-/// Answers on the real standard output.
+/// Answers a question on the real standard output.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// When the answer cannot be written.
 pub fn answer(question: Question) -> std::io::Result<()> {
     match question {
         Question::Adapters => tell(list_adapters),
@@ -59,7 +59,7 @@ pub fn answer(question: Question) -> std::io::Result<()> {
     }
 }
 
-/// Writes one answer as a line of JSON. What drivers print meanwhile goes to standard error.
+/// Writes one answer as a line of JSON. Output of drivers goes to standard error meanwhile.
 fn tell<T: Serialize>(answer: impl FnOnce() -> T) -> std::io::Result<()> {
     let mut out = take_stdout()?;
     end_with_asker();

@@ -1,4 +1,4 @@
-//! Questions to drivers, asked in a process of its own: drivers crash, hang, and print what they like.
+//! Questions to drivers, answered by a process of its own because drivers crash, hang, and print to standard output.
 //!
 //! The process is this same program, started as `perfharness probe`; [`answer`] is its side, the rest that of the
 //! program that asks.

@@ -1,68 +1,66 @@
-//! What NVIDIA's driver tells of its GPUs beside Vulkan: their memory, and who else uses them.
+//! Facts of NVIDIA's GPUs that Vulkan does not report: their memory, and the processes that use them.
 
 use std::path::Path;
-use std::time::Duration;
 
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
-use crate::ask::{ask, question};
+use crate::ask::{DRIVER_TIMEOUT, ask, question};
 use crate::telemetry::{open_nvml, why_not};
 
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of a process's name that are asked for.
+/// Most bytes of a process name that are read.
 const NAME_BYTES: usize = 256;
 
-/// The GPUs that NVIDIA's management library (NVML) knows, or why it tells nothing.
+/// GPUs that NVIDIA's management library (NVML) lists, or why it lists none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Nvidia {
-    /// It is there.
+    /// The library answers.
     Present {
         /// Version of the driver.
         driver: String,
         /// Its GPUs.
         devices: Vec<NvidiaDevice>,
     },
-    /// It is not.
+    /// The library does not answer.
     Absent {
-        /// Why.
+        /// Reason.
         absent: String,
     },
 }
 
-/// A GPU of NVIDIA's.
+/// An NVIDIA GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvidiaDevice {
     /// Its name.
     pub name: String,
-    /// Its memory; absent where it shares that of the CPU.
+    /// Memory; absent if the GPU shares that of the CPU.
     pub memory_total_bytes: Option<u64>,
-    /// Memory in use, by whomever.
+    /// Memory in use by all processes together.
     pub memory_used_bytes: Option<u64>,
-    /// The processes that use it; absent where the driver does not tell.
+    /// Processes that use the GPU; absent if the driver does not report them.
     pub processes: Option<Vec<NvidiaProcess>>,
 }
 
-/// A process that uses a GPU.
+/// Process that uses a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvidiaProcess {
-    /// Its id, as the driver sees it: from within a container that is another one.
+    /// Process id as the driver sees it, which differs from that in a container.
     pub pid: u32,
-    /// Its program; absent where this user may not know.
+    /// Name of the program; absent if this user may not see it.
     pub name: Option<String>,
-    /// Device memory that it holds; absent where the system keeps that from the driver.
+    /// Device memory that the process holds; absent if the driver does not report it.
     pub memory_bytes: Option<u64>,
-    /// Whether it computes; one that only draws, such as a desktop, leaves most of the GPU to others.
+    /// Whether the process computes; one that only draws, such as a desktop, leaves most of the GPU to others.
     pub computes: bool,
 }
 
 impl NvidiaDevice {
-    fn untold(at: u32, error: &NvmlError) -> Self {
+    fn undescribed(at: u32, error: &NvmlError) -> Self {
         Self {
-            name: format!("GPU {at} (the driver tells nothing of it: {error})"),
+            name: format!("GPU {at} (the driver does not describe it: {error})"),
             memory_total_bytes: None,
             memory_used_bytes: None,
             processes: None,
@@ -70,9 +68,9 @@ impl NvidiaDevice {
     }
 }
 
-/// Asks the library in a process of its own.
+/// Asks the library, in a process of its own.
 pub fn nvidia() -> Nvidia {
-    let answer = question(&["nvidia"]).and_then(|command| ask(command, PATIENCE));
+    let answer = question(&["nvidia"]).and_then(|command| ask(command, DRIVER_TIMEOUT));
     answer.unwrap_or_else(|error| absent(format!("the process that asked NVIDIA's driver {error}")))
 }
 
@@ -82,16 +80,16 @@ fn absent(reason: impl Into<String>) -> Nvidia {
 
 /// Asks the library in this process.
 pub(super) fn read() -> Nvidia {
-    let told = open_nvml().and_then(|nvml| {
+    let answer = open_nvml().and_then(|nvml| {
         let number = nvml.device_count()?;
         let devices = (0..number).map(|at| {
-            let told = nvml.device_by_index(at).and_then(|gpu| device(&nvml, &gpu));
-            // One that is lost or forbidden does not hide the others.
-            told.unwrap_or_else(|error| NvidiaDevice::untold(at, &error))
+            let described = nvml.device_by_index(at).and_then(|gpu| device(&nvml, &gpu));
+            // A GPU that is lost or forbidden does not hide the others.
+            described.unwrap_or_else(|error| NvidiaDevice::undescribed(at, &error))
         });
         Ok(Nvidia::Present { driver: nvml.sys_driver_version()?, devices: devices.collect() })
     });
-    told.unwrap_or_else(|error| absent(why_not(&error)))
+    answer.unwrap_or_else(|error| absent(why_not(&error)))
 }
 
 fn device(nvml: &Nvml, gpu: &Device<'_>) -> Result<NvidiaDevice, NvmlError> {
@@ -104,16 +102,16 @@ fn device(nvml: &Nvml, gpu: &Device<'_>) -> Result<NvidiaDevice, NvmlError> {
     })
 }
 
-/// Whoever computes on it or draws with it; who does both is named once.
+/// Lists the processes that compute on a GPU or draw with it; one that does both is listed once.
 fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<NvidiaProcess>, NvmlError> {
     let computing = gpu.running_compute_processes()?.into_iter().map(|process| (process, true));
     // GPUs that cannot draw have no such list.
     let drawing = gpu.running_graphics_processes().unwrap_or_default();
     let mut all: Vec<_> = computing.chain(drawing.into_iter().map(|process| (process, false))).collect();
-    // The sort is stable: of who does both, the first to stay is the one that computes.
+    // The sort is stable: of a process that does both, the entry that computes comes first and stays.
     all.sort_by_key(|(process, _)| process.pid);
     all.dedup_by_key(|(process, _)| process.pid);
-    let told = all.into_iter().map(|(process, computes)| NvidiaProcess {
+    let listed = all.into_iter().map(|(process, computes)| NvidiaProcess {
         computes,
         pid: process.pid,
         name: nvml.sys_process_name(process.pid, NAME_BYTES).ok().as_deref().and_then(program),
@@ -122,10 +120,10 @@ fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<NvidiaProcess>, NvmlEr
             UsedGpuMemory::Unavailable => None,
         },
     });
-    Ok(told.collect())
+    Ok(listed.collect())
 }
 
-/// The program without its folders and flags, which are nobody's business.
+/// Returns the program's name without folders and flags, which may be private.
 fn program(name: &str) -> Option<String> {
     let path = name.split(" -").next().filter(|path| !path.trim().is_empty())?;
     Some(Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into_owned()))

@@ -1,45 +1,37 @@
-//! GPUs that NVIDIA's library does not know, as the operating system tells.
+//! GPUs that the operating system reports, for those that NVIDIA's library does not know.
 
 use perfharness_contract::Number;
-use perfharness_record::telemetry::{SeriesDef, quantity};
+use perfharness_record::telemetry::quantity;
 use sysinfo::Gpus;
 
 use super::reading::{Tick, Watched};
 
-/// The GPUs that the system lists.
+/// GPUs that the system lists.
 pub(super) struct OtherGpus {
     gpus: Gpus,
 }
 
 impl OtherGpus {
-    /// Finds out what the system lists, and adds it to what is watched.
+    /// Lists the GPUs and adds their quantities to `watched`.
     pub(super) fn open(watched: &mut Watched) -> Option<Self> {
         let gpus = match Gpus::new_with_refreshed_list() {
             Ok(gpus) if gpus.is_empty() => {
-                Err("the system lists no GPU; a software adapter is none".to_owned())
+                Err("the system lists no GPU; a software adapter does not count".to_owned())
             }
             Ok(gpus) => Ok(gpus),
-            Err(error) => Err(format!("the system tells nothing of GPUs: {error:?}")),
+            Err(error) => Err(format!("the system does not list its GPUs: {error:?}")),
         };
         let gpus = match gpus {
             Ok(gpus) => gpus,
             Err(reason) => {
-                for name in [quantity::GPU_UTILIZATION, quantity::GPU_MEMORY] {
-                    watched.absent.insert(name.into(), reason.clone());
-                }
+                watched.lack(&[quantity::GPU_UTILIZATION, quantity::GPU_MEMORY], &reason);
                 return None;
             }
         };
         for (number, gpu) in gpus.iter().enumerate() {
             let name = gpu.model().or(gpu.vendor()).unwrap_or("a GPU without a name");
             for (quantity, unit) in [(quantity::GPU_UTILIZATION, "share"), (quantity::GPU_MEMORY, "bytes")] {
-                watched.series.push(SeriesDef {
-                    name: of_gpu(quantity, number),
-                    unit: unit.into(),
-                    source: "sysinfo".into(),
-                    gpu: Some(name.to_owned()),
-                    window_ms: None,
-                });
+                watched.add(of_gpu(quantity, number), unit, "sysinfo", Some(name));
             }
         }
         Some(Self { gpus })
@@ -60,7 +52,7 @@ impl OtherGpus {
     }
 }
 
-/// The name of a series of a GPU: that of the first is the quantity's own.
+/// Returns the name of a GPU's series; for the first GPU it is that of the quantity.
 pub(super) fn of_gpu(quantity: &str, number: usize) -> String {
     if number == 0 { quantity.to_owned() } else { format!("{quantity}/{number}") }
 }

@@ -1,23 +1,23 @@
-//! Processor, memory and processes, as the operating system tells.
+//! Processor, memory and processes, as the operating system reports them.
 
 use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
-use perfharness_record::telemetry::{SeriesDef, quantity};
+use perfharness_record::telemetry::quantity;
 use sysinfo::{
     CpuRefreshKind, MemoryRefreshKind, Pid, ProcessRefreshKind, ProcessesToUpdate, RefreshKind, System,
 };
 
 use super::reading::{ProcessReading, Tick, Watched};
 
-/// The processors and the memory of this machine, and the processes that somebody asked about.
+/// Processors and memory of this machine, and the processes that are watched.
 pub(super) struct Host {
     system: System,
     has_frequency: bool,
 }
 
 impl Host {
-    /// Finds out what the system tells, and adds it to what is watched.
+    /// Finds out what the system reports, and adds it to `watched`.
     pub(super) fn open(watched: &mut Watched) -> Option<Self> {
         let kind = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing().with_usage().with_frequency())
@@ -25,30 +25,20 @@ impl Host {
         let system = match System::new_with_specifics(kind) {
             Ok(system) => system,
             Err(error) => {
-                let reason = format!("the system tells nothing of itself: {error:?}");
-                for name in [quantity::CPU_BUSY, quantity::CPU_FREQUENCY, quantity::MEMORY_USED] {
-                    watched.absent.insert(name.into(), reason.clone());
-                }
+                let reason = format!("the system does not report its state: {error:?}");
+                watched.lack(&[quantity::CPU_BUSY, quantity::CPU_FREQUENCY, quantity::MEMORY_USED], &reason);
                 return None;
             }
         };
         let has_frequency = system.cpus().iter().any(|cpu| cpu.frequency() > 0);
-        let mut add = |name: &str, unit: &str| {
-            watched.series.push(SeriesDef {
-                name: name.into(),
-                unit: unit.into(),
-                source: "sysinfo".into(),
-                gpu: None,
-                window_ms: None,
-            });
-        };
+        let mut add = |name: &str, unit: &str| watched.add(name, unit, "sysinfo", None);
         add(quantity::CPU_BUSY, "share");
         add(quantity::MEMORY_USED, "bytes");
         if has_frequency {
             add(quantity::CPU_FREQUENCY, "Hz");
         } else {
-            let reason = "the system does not tell the frequency of its processors";
-            watched.absent.insert(quantity::CPU_FREQUENCY.into(), reason.into());
+            let reason = "the system does not report the frequency of its processors";
+            watched.lack(&[quantity::CPU_FREQUENCY], reason);
         }
         Some(Self { system, has_frequency })
     }
@@ -80,7 +70,7 @@ impl Host {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().with_disk_usage().without_tasks();
         self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&wanted), true, kind);
         let reading = |pid: &Pid| {
-            // One that has ended is listed until somebody has waited for it, and holds nothing.
+            // A process that has ended is listed until somebody has waited for it, and holds no memory.
             let process = self.system.process(*pid).filter(|process| process.memory() > 0)?;
             let disk = process.disk_usage();
             Some(ProcessReading {

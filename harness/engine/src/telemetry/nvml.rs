@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs, as their management library (NVML) tells.
+//! NVIDIA's GPUs, as their management library (NVML) reports them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,17 +15,17 @@ use perfharness_record::telemetry::{SeriesDef, quantity};
 use super::gpus::of_gpu;
 use super::reading::{Tick, Watched};
 
-/// Names the library where it is not where the system looks for it.
+/// Environment variable that names the library if the system does not find it.
 const LIBRARY: &str = "PERFHARNESS_NVML";
-/// The name that drivers install it under; the one without a number comes with packages for developers.
+/// Name that drivers install the library under; the one without a number comes with packages for developers.
 const INSTALLED_AS: &str = "libnvidia-ml.so.1";
-/// A GPU that a kernel ran on for less of the time may have let its clock sink by itself.
+/// Share of the time from which a GPU counts as busy; below it, the GPU may lower its clock by itself.
 const BUSY_SHARE: f64 = 0.5;
 
-/// Opens the library: the one that `PERFHARNESS_NVML` names, else that of the system.
+/// Opens the library that `PERFHARNESS_NVML` names, else that of the system.
 ///
 /// # Errors
-/// Those of loading it, and what its driver says.
+/// When the library cannot be loaded, or its driver refuses.
 pub(crate) fn open_nvml() -> Result<Nvml, NvmlError> {
     if let Some(path) = env::var(LIBRARY).filter(|path| !path.is_empty()) {
         return Nvml::builder().lib_path(OsStr::new(&path)).init();
@@ -36,13 +36,13 @@ pub(crate) fn open_nvml() -> Result<Nvml, NvmlError> {
     })
 }
 
-/// Why the library could not be opened, in words.
+/// Returns why the library could not be opened, in words.
 pub(crate) fn why_not(error: &NvmlError) -> String {
     match error {
         NvmlError::LibloadingError(_) | NvmlError::LibraryNotFound => {
             "NVIDIA's driver library is not installed".into()
         }
-        other => format!("NVIDIA's driver library is there but tells nothing: {other}"),
+        other => format!("NVIDIA's driver library is installed but does not answer: {other}"),
     }
 }
 
@@ -52,26 +52,26 @@ pub(super) struct NvidiaGpus {
     gpus: Vec<Gpu>,
 }
 
-/// What is remembered of a GPU from one reading to the next.
+/// State of a GPU that is kept from one reading to the next.
 struct Gpu {
-    /// Whether it is the one that is measured.
+    /// Whether this GPU is the one that is measured.
     is_measured: bool,
-    /// Time of the latest utilization sample that was taken into account, in the driver's µs.
+    /// Time of the latest utilization sample that was used, in µs of the driver.
     seen_us: u64,
-    /// Its energy counter when watching began, in mJ.
+    /// Energy counter when watching began, in mJ.
     energy_from: Option<u64>,
 }
 
 impl NvidiaGpus {
-    /// Finds out what the library tells, and adds it to what is watched. `adapter` is the name of the one that is measured.
+    /// Finds out what the library reports, and adds it to `watched`. `adapter` is the name of the GPU that is measured.
     ///
     /// # Errors
-    /// Why there is nothing to watch.
+    /// When there is nothing to watch, with the reason.
     pub(super) fn open(adapter: Option<&str>, watched: &mut Watched) -> Result<Self, String> {
         let nvml = open_nvml().map_err(|error| why_not(&error))?;
         let count = nvml.device_count().map_err(|error| why_not(&error))? as usize;
         if count == 0 {
-            return Err("NVIDIA's driver library knows no GPU".into());
+            return Err("NVIDIA's driver library lists no GPU".into());
         }
         let mut gpus = Vec::new();
         for number in 0..count {
@@ -82,7 +82,7 @@ impl NvidiaGpus {
                     gpus.push(Gpu::open(&device, adapter == Some(name.as_str())));
                 }
                 Err(error) => {
-                    let reason = format!("the driver tells nothing of GPU {number}: {error}");
+                    let reason = format!("the driver does not describe GPU {number}: {error}");
                     watched.absent.insert(of_gpu(quantity::GPU_UTILIZATION, number), reason);
                     gpus.push(Gpu { is_measured: false, seen_us: 0, energy_from: None });
                 }
@@ -95,7 +95,7 @@ impl NvidiaGpus {
     pub(super) fn read(&mut self, tick: &mut Tick) {
         let mut limits = BTreeSet::new();
         for (number, gpu) in self.gpus.iter_mut().enumerate() {
-            // One that fell off the bus tells nothing from then on, and its columns stay empty.
+            // A GPU that fell off the bus reports nothing from then on, and its columns stay empty.
             if let Ok(device) = self.nvml.device_by_index(number as u32) {
                 gpu.read(&device, number, tick, &mut limits);
             }
@@ -106,7 +106,7 @@ impl NvidiaGpus {
 
 impl Gpu {
     fn open(device: &Device<'_>, is_measured: bool) -> Self {
-        // What was sampled before watching began is somebody else's.
+        // Samples from before watching began belong to somebody else.
         let seen_us = utilization(device, 0).ok().and_then(|samples| samples.last().map(|(at, _)| *at));
         Self {
             is_measured,
@@ -115,11 +115,11 @@ impl Gpu {
         }
     }
 
-    /// Adds what a GPU tells to what is watched, and what it does not.
+    /// Adds the quantities that a GPU reports to `watched`, and those that it does not report.
     fn describe(device: &Device<'_>, number: usize, name: &str, watched: &mut Watched) {
-        let mut add = |quantity: &str, unit: &str, window_ms: Option<f64>, told: Result<(), NvmlError>| {
+        let mut add = |quantity: &str, unit: &str, window_ms: Option<f64>, read: Result<(), NvmlError>| {
             let series = of_gpu(quantity, number);
-            match told {
+            match read {
                 Ok(()) => watched.series.push(SeriesDef {
                     name: series,
                     unit: unit.into(),
@@ -128,7 +128,7 @@ impl Gpu {
                     window_ms: window_ms.map(Number),
                 }),
                 Err(error) => {
-                    watched.absent.insert(series, format!("{name} does not tell it: {error}"));
+                    watched.absent.insert(series, format!("{name} does not report it: {error}"));
                 }
             }
         };
@@ -142,7 +142,7 @@ impl Gpu {
         add(quantity::GPU_ENERGY, "J", None, device.total_energy_consumption().map(|_| ()));
         add(quantity::GPU_TEMPERATURE, "°C", None, device.temperature(TemperatureSensor::Gpu).map(|_| ()));
         if let Err(error) = device.current_throttle_reasons() {
-            let reason = format!("{name} does not tell what holds its clock down: {error}");
+            let reason = format!("{name} does not report what limits its clock: {error}");
             watched.absent.insert(of_gpu(quantity::GPU_THROTTLING, number), reason);
         }
     }
@@ -155,9 +155,9 @@ impl Gpu {
             value
         };
         let samples = utilization(device, self.seen_us).unwrap_or_default();
-        // Some drivers hand out the sample that was named as well.
+        // Some drivers return the sample at `seen_us` as well.
         let fresh: Vec<(u64, f64)> = samples.into_iter().filter(|(at, _)| *at > self.seen_us).collect();
-        // The driver samples at a rate of its own: a reading without a new sample has none.
+        // The driver samples at a rate of its own, so a reading may have no new sample.
         let mean = (!fresh.is_empty())
             .then(|| fresh.iter().map(|(_, share)| share).sum::<f64>() / fresh.len() as f64);
         self.seen_us = fresh.iter().map(|(at, _)| *at).max().unwrap_or(self.seen_us);
@@ -180,10 +180,10 @@ impl Gpu {
     }
 }
 
-/// Samples of the share of time in which a kernel ran that are later than a time in the driver's µs, oldest first.
+/// Returns samples later than `after_us`, oldest first: time in µs of the driver, and the share in which a kernel ran.
 fn utilization(device: &Device<'_>, after_us: u64) -> Result<Vec<(u64, f64)>, NvmlError> {
     let samples = match device.samples(Sampling::GpuUtilization, after_us) {
-        // There is no new one.
+        // There is no new sample.
         Err(NvmlError::NotFound) => Vec::new(),
         other => other?,
     };
@@ -194,20 +194,20 @@ fn utilization(device: &Device<'_>, after_us: u64) -> Result<Vec<(u64, f64)>, Nv
         SampleValue::I64(value) => *value as f64,
     };
     // Slots of the driver's buffer that were never filled have no time.
-    let told = samples.iter().filter(|sample| sample.timestamp > 0);
-    let mut told: Vec<(u64, f64)> = told.map(|s| (s.timestamp, percent(&s.value) / 100.0)).collect();
-    told.sort_by_key(|(at, _)| *at);
-    Ok(told)
+    let filled = samples.iter().filter(|sample| sample.timestamp > 0);
+    let mut shares: Vec<(u64, f64)> = filled.map(|s| (s.timestamp, percent(&s.value) / 100.0)).collect();
+    shares.sort_by_key(|(at, _)| *at);
+    Ok(shares)
 }
 
-/// The stretch that a sample of the driver's stands for: the median of what lies between two.
+/// Returns the stretch that a sample of the driver covers, in ms: the median of the gaps between samples.
 fn window_ms(samples: &[(u64, f64)]) -> Option<f64> {
     let gaps: Vec<f64> = samples.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 / 1e3).collect();
     perfharness_verdict::median(&gaps)
 }
 
-/// Whether it is slowed down by what no program can bring about by what it computes. A cap on its power is left out: heavier
-/// work reaches it sooner, so that leaving out what was measured under it would hide a change.
+/// Whether a cause slows the GPU down that no program can bring about by its work. A power cap does not count: heavier work
+/// reaches it sooner, so that dropping the samples under it would hide a change.
 fn is_throttled(reasons: ThrottleReasons) -> bool {
     let from_outside = ThrottleReasons::SW_THERMAL_SLOWDOWN
         | ThrottleReasons::HW_THERMAL_SLOWDOWN

@@ -1,4 +1,4 @@
-//! What the watching process says, a line each.
+//! Messages of the telemetry process, one line each.
 
 use std::collections::BTreeMap;
 
@@ -6,75 +6,88 @@ use perfharness_contract::Number;
 use perfharness_record::telemetry::SeriesDef;
 use serde::{Deserialize, Serialize};
 
-/// What is watched.
+/// List of the quantities that are watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Ms between two readings.
+    /// Time between two readings, in ms.
     pub interval_ms: u64,
-    /// What is read.
+    /// Quantities that are read.
     pub series: Vec<SeriesDef>,
-    /// What is not, and why: quantity to reason.
+    /// Quantities that are not read, with the reason of each.
     pub absent: BTreeMap<String, String>,
+}
+
+impl Watched {
+    /// Adds a quantity that is read.
+    pub(super) fn add(&mut self, name: impl Into<String>, unit: &str, source: &str, gpu: Option<&str>) {
+        let (name, unit, source) = (name.into(), unit.to_owned(), source.to_owned());
+        self.series.push(SeriesDef { name, unit, source, gpu: gpu.map(str::to_owned), window_ms: None });
+    }
+
+    /// Adds quantities that are not read, for one reason.
+    pub(super) fn lack(&mut self, names: &[&str], reason: &str) {
+        self.absent.extend(names.iter().map(|name| ((*name).to_owned(), reason.to_owned())));
+    }
 }
 
 /// One reading of everything.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
-    /// When it was made, on the system's monotonic clock, in ns.
+    /// Time on the system's monotonic clock, in ns.
     pub at_ns: u64,
-    /// Name of a series to what was read, in its unit. What a source does not tell this time is not there.
+    /// Values by the name of their series, in its unit. A value that its source does not report this time is left out.
     pub values: BTreeMap<String, Number>,
-    /// What holds the clock of a GPU down, in its driver's words.
+    /// Reasons why a GPU limits its clock, in words of its driver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
-    /// The state of the GPU that is measured.
+    /// State of the GPU that is measured.
     #[serde(default)]
     pub device: DeviceState,
-    /// The workers.
+    /// Readings of the workers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessReading>,
-    /// CPU time that the watching process has used so far, in ns.
+    /// CPU time that the telemetry process has used so far, in ns.
     #[serde(default)]
     pub cost_ns: Option<u64>,
 }
 
-/// What a reading says of the GPU that is measured, as far as it concerns whoever measures.
+/// State of the GPU that is measured, as far as it affects samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceState {
-    /// Heat or a failing power supply holds its clock down.
+    /// Whether heat or a failing power supply limits its clock.
     #[serde(default)]
     pub throttled: bool,
-    /// Its clock in Hz, where it was at work for most of the time: one that idles sleeps.
+    /// Clock in Hz, if the GPU was busy for most of the time: an idle one lowers its clock.
     #[serde(default)]
     pub busy_clock_hz: Option<f64>,
 }
 
-/// What a reading says of one process.
+/// Reading of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessReading {
-    /// Its id.
+    /// Process id.
     pub pid: u32,
     /// Resident memory.
     pub rss_bytes: u64,
     /// CPU time so far, all threads together, in ms.
     pub cpu_ms: u64,
-    /// Bytes that it has read from storage so far.
+    /// Bytes read from storage so far.
     pub read_bytes: u64,
-    /// Bytes that it has written to storage so far, or that wait to be.
+    /// Bytes written to storage so far, pending ones included.
     pub written_bytes: u64,
 }
 
-/// What is heard of the watching process.
+/// Message of the telemetry process, or its loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub enum News {
-    /// It has begun.
+    /// The process has begun.
     Began(Watched),
-    /// It has read everything once.
+    /// The process has read everything once.
     Tick(Tick),
-    /// Nothing more is heard of it.
+    /// No more messages come.
     Lost {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The side of the process that watches.
+//! The telemetry process.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write};
@@ -14,10 +14,10 @@ use super::host::Host;
 use super::nvml::NvidiaGpus;
 use super::reading::{News, Tick, Watched};
 
-/// Readings closer together would say less: systems count processor time in ticks of 1 to 16 ms.
+/// Shortest time between two readings; closer ones would say less, as systems count processor time in ticks of 1 to 16 ms.
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// What no other source tells.
+/// Quantities that no other source reports.
 const NVIDIAS_OWN: [&str; 6] = [
     quantity::GPU_CLOCK,
     quantity::GPU_MEMORY_CLOCK,
@@ -27,7 +27,7 @@ const NVIDIAS_OWN: [&str; 6] = [
     quantity::GPU_THROTTLING,
 ];
 
-/// Everything that is read.
+/// Sources of all readings.
 struct Sources {
     host: Option<Host>,
     nvidia: Option<NvidiaGpus>,
@@ -39,14 +39,12 @@ impl Sources {
         let mut watched = Watched { interval_ms: interval.as_millis() as u64, ..Watched::default() };
         let host = Host::open(&mut watched);
         let nvidia = NvidiaGpus::open(adapter, &mut watched);
-        // Beside a GPU of NVIDIA's the other source would load NVIDIA's library anew for every reading.
+        // Beside an NVIDIA GPU the other source would load NVIDIA's library anew for every reading.
         let others = if nvidia.is_ok() { None } else { OtherGpus::open(&mut watched) };
         let nvidia = match nvidia {
             Ok(nvidia) => Some(nvidia),
             Err(reason) => {
-                for name in NVIDIAS_OWN {
-                    watched.absent.insert(name.into(), reason.clone());
-                }
+                watched.lack(&NVIDIAS_OWN, &reason);
                 None
             }
         };
@@ -69,27 +67,27 @@ impl Sources {
     }
 }
 
-/// One look at what can be watched: what there is, and a reading of it.
+/// Lists what can be watched, and reads it once.
 pub fn glance() -> (Watched, Tick) {
     let (mut sources, watched) = Sources::open(SHORTEST, None);
-    // Shares are of the time since the reading before.
+    // Shares refer to the time since the previous reading.
     thread::sleep(SHORTEST);
     let tick = sources.read(&BTreeSet::from([std::process::id()]));
     (watched, tick)
 }
 
-/// Reads everything again and again and writes it to the real standard output, a line of JSON each, until standard input
-/// is closed. Lines of standard input name processes to watch: `+PID` from now on, `-PID` no more.
+/// Reads everything at an interval and writes each reading as a line of JSON to the real standard output, until standard
+/// input is closed. Lines of standard input start and stop the watching of a process: `+PID`, `-PID`.
 ///
 /// # Errors
-/// Where standard output is gone.
+/// When standard output is gone.
 pub fn serve(interval: Duration, adapter: Option<&str>) -> std::io::Result<()> {
     let mut out = take_stdout()?;
     let pids = Arc::new(Mutex::new(BTreeSet::new()));
     let listed = Arc::clone(&pids);
     thread::spawn(move || {
         follow(std::io::stdin(), &listed);
-        // A driver that hangs must not keep this process once nobody listens.
+        // A driver that hangs must not keep this process alive once nobody listens.
         exit_at_once(0);
     });
     let interval = interval.max(SHORTEST);
@@ -98,7 +96,7 @@ pub fn serve(interval: Duration, adapter: Option<&str>) -> std::io::Result<()> {
     let mut next = clock::now() + interval;
     loop {
         thread::sleep(next.saturating_duration_since(clock::now()));
-        // After a suspend, or a driver that took long, there is nothing to catch up with.
+        // Readings that were missed during a suspend or a slow driver call are not made up for.
         next = (next + interval).max(clock::now());
         let pids = pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
         say(&mut out, &News::Tick(sources.read(&pids)))?;
@@ -112,7 +110,7 @@ fn say(out: &mut impl Write, news: &News) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Keeps the list of processes until the input ends.
+/// Updates the list of processes until the input ends.
 fn follow(input: impl std::io::Read, pids: &Mutex<BTreeSet<u32>>) {
     for line in BufReader::new(input).lines().map_while(Result::ok) {
         let mut pids = pids.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The side of the program that measures.
+//! The side of the program that measures: it starts the telemetry process and hears its messages.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -7,41 +7,44 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use perfharness_platform::{detach_from_terminal, kill_tree};
-use perfharness_record::plain_text::make_plain;
-use serde_json::Value;
+use perfharness_platform::kill_tree;
 
-use super::reading::{DeviceState, News};
-use crate::ask::{ProbeError, question};
+use super::reading::{DeviceState, News, Tick, Watched};
+use crate::ask::{DRIVER_TIMEOUT, ProbeError, ask, question, read_json, spawn_detached};
 
-/// No line is nearly as long.
+/// Most bytes of a line, far above any real one.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A process that watches the machine until this value is dropped.
+/// Asks, in a process of its own, what can be watched on this machine.
+///
+/// # Errors
+/// When the process crashes, hangs, or sends an answer that cannot be read.
+pub fn watched() -> Result<Watched, ProbeError> {
+    let (watched, _): (Watched, Tick) = ask(question(&["glance"])?, DRIVER_TIMEOUT)?;
+    Ok(watched)
+}
+
+/// Process that watches the machine until this value is dropped.
 pub struct Watcher {
     child: Child,
-    /// Names the workers to it.
+    /// Tells the process which workers to watch.
     input: Mutex<Option<ChildStdin>>,
     news: Receiver<News>,
     device: Arc<Mutex<DeviceState>>,
 }
 
 impl Watcher {
-    /// Starts to watch. `adapter` is the name of the GPU that is measured.
+    /// Starts the process. `adapter` is the name of the GPU that is measured.
     ///
     /// # Errors
-    /// Where the process does not start. What goes wrong later is told as [`News::Lost`].
+    /// When the process does not start. A later failure arrives as [`News::Lost`].
     pub fn start(interval: Duration, adapter: Option<&str>) -> Result<Self, ProbeError> {
         let interval = interval.as_millis().to_string();
         let mut command = question(&["watch", "--interval-ms", &interval])?;
         if let Some(adapter) = adapter {
             command.args(["--adapter", adapter]);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        detach_from_terminal(&mut command);
-        let mut child = command
-            .spawn()
-            .map_err(|error| ProbeError::Start(format!("cannot start the process that watches: {error}")))?;
+        let mut child = spawn_detached(command.stderr(Stdio::null()))?;
         let (sender, news) = unbounded();
         let device = Arc::new(Mutex::new(DeviceState::default()));
         if let Some(stdout) = child.stdout.take() {
@@ -51,30 +54,30 @@ impl Watcher {
         Ok(Self { input: Mutex::new(child.stdin.take()), child, news, device })
     }
 
-    /// A worker has started.
+    /// Starts watching a worker process.
     pub fn add(&self, pid: u32) {
         self.tell(&format!("+{pid}\n"));
     }
 
-    /// A worker has ended.
+    /// Stops watching a worker process.
     pub fn remove(&self, pid: u32) {
         self.tell(&format!("-{pid}\n"));
     }
 
     fn tell(&self, line: &str) {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is gone is told of elsewhere.
+        // `listen` reports the loss of the process.
         if input.as_mut().is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_err()) {
             *input = None;
         }
     }
 
-    /// What was heard since this was asked last.
+    /// Returns the messages since the last call.
     pub fn news(&self) -> Vec<News> {
         self.news.try_iter().collect()
     }
 
-    /// What the latest reading says of the GPU that is measured.
+    /// Returns the state of the GPU that is measured, from the latest reading.
     pub fn device(&self) -> DeviceState {
         *self.device.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,7 +87,6 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let _ = kill_tree(&mut self.child);
-        let _ = self.child.wait();
     }
 }
 
@@ -94,18 +96,13 @@ fn listen(pipe: impl Read, sender: &Sender<News>, device: &Mutex<DeviceState>) {
     let reason = loop {
         line.clear();
         match reader.by_ref().take(MOST_BYTES).read_until(b'\n', &mut line) {
-            Ok(0) => break "the process that watched has ended".to_owned(),
+            Ok(0) => break "the telemetry process has ended".to_owned(),
             Ok(_) => {}
-            Err(error) => break format!("the process that watched cannot be heard: {error}"),
+            Err(error) => break format!("cannot read from the telemetry process: {error}"),
         }
-        let news = serde_json::from_slice(&line).and_then(|mut value: Value| {
-            // Names come from drivers.
-            make_plain(&mut value);
-            serde_json::from_value(value)
-        });
-        let news = match news {
+        let news = match read_json(&line) {
             Ok(news) => news,
-            Err(error) => break format!("the process that watched said what cannot be read: {error}"),
+            Err(error) => break format!("the telemetry process wrote a line that cannot be read: {error}"),
         };
         if let News::Tick(tick) = &news {
             *device.lock().unwrap_or_else(PoisonError::into_inner) = tick.device;
@@ -114,7 +111,7 @@ fn listen(pipe: impl Read, sender: &Sender<News>, device: &Mutex<DeviceState>) {
             return;
         }
     };
-    // Nobody knows the state of a GPU that is not watched.
+    // The state of a GPU that is not watched is unknown.
     *device.lock().unwrap_or_else(PoisonError::into_inner) = DeviceState::default();
     let _ = sender.send(News::Lost { reason });
 }

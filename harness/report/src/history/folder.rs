@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use perfharness_record::compare::GateReport;
+use perfharness_record::compare::{GateReport, REPORT_VERSION};
 use perfharness_record::json::{JsonError, RECORD_LIMITS};
 use perfharness_record::{RunRecord, file, json};
 
@@ -162,12 +162,16 @@ pub fn read_gate(path: &Path) -> Result<GateReport, String> {
 /// # Errors
 /// Returns a message if the text is not such a report.
 pub fn parse_gate(text: &str) -> Result<GateReport, String> {
-    json::read(text, RECORD_LIMITS, perfharness_record::compare::REPORT_VERSION).map_err(
-        |error| match error {
-            JsonError::Version(found) => format!("this version of perfharness does not know format {found}"),
-            JsonError::Broken(error) => error.to_string(),
-        },
-    )
+    // Format 1 has words where later ones have figures, and is read all the same.
+    let read = |format| json::read(text, RECORD_LIMITS, format);
+    let report = match read(REPORT_VERSION) {
+        Err(JsonError::Version(1)) => read(1),
+        report => report,
+    };
+    report.map_err(|error| match error {
+        JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
+        JsonError::Broken(error) => error.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod page;
 mod profile;
 mod table;
 mod trace;
+mod words;
 
 pub use baseline::{
     Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes,

@@ -138,7 +138,7 @@ mod tests {
         let all = [FailOn::Regressed, FailOn::Failed, FailOn::Undecided];
         let (same, worse) = (grown(0.0), grown(100.0));
         let open = Judgement::skipped("too late");
-        let (failed, changed) = (Judgement::failed("crashed"), Judgement::changed(vec!["its role".into()]));
+        let (failed, changed) = (Judgement::failed("crashed"), Judgement::changed(["its role"]));
         let code = |rows: &[&Judgement], fail_on: &[FailOn]| exit_code(rows, fail_on);
         assert_eq!(code(&[&same, &worse, &open], &all), 3);
         assert_eq!(code(&[&same, &open], &all), 4);

@@ -1,4 +1,4 @@
-//! What comes out: planted effects, drift, contamination.
+//! Results: planted effects, drift, contamination.
 
 use perfharness_record::{Contamination, Flag};
 use rstest::rstest;
@@ -37,14 +37,14 @@ fn a_steady_drift_of_the_machine_cancels() {
     let scenario = Scenario::of([script(1.0), script(2.0)]).run();
     let error = |theta: f64| (theta - 2.0_f64.ln()).abs();
     let blocks = error(scenario.estimate(1, 0).theta);
-    // What one would have found by measuring one side first and then the other.
+    // Measuring one side first and then the other would find this.
     let mean_log = |side, launches: std::ops::Range<u32>| {
         let own = scenario.counted(side).into_iter().filter(|s| launches.contains(&s.launch));
         let logs: Vec<f64> = own.map(|s| s.iteration_ns().ln()).collect();
         logs.iter().sum::<f64>() / logs.len() as f64
     };
     let unpaired = error(mean_log(1, 4..8) - mean_log(0, 0..4));
-    // What one would have found by pairing rounds without their reverse.
+    // Pairing rounds without their reverse would find this.
     let first_rounds = error(mean_of_first_rounds(&scenario));
     assert!(blocks < 1e-3, "{blocks}");
     assert!(unpaired > 100.0 * blocks, "{unpaired} against {blocks}");
@@ -68,7 +68,7 @@ fn a_disturbance_from_outside_drops_its_block_for_all_sides(
     #[case] cause: &str,
 ) {
     let disturbed = place(2, 1).round(1, 0);
-    // Somebody else's time makes the sample ten times as long.
+    // Stolen time makes the sample ten times as long.
     let script = Script::new(move |m| if m.round == disturbed { 10.0 * MS } else { MS })
         .disturbed(move |m| (m.round == disturbed).then_some(what));
     let scenario = Scenario::of([Script::steady(MS), script, Script::steady(MS)]).run();
@@ -109,7 +109,7 @@ fn cpu_time_is_paired_like_wall_time_where_both_sides_took_any() {
     let cpu = estimate(&waits.case().paired_cpu(1, 0), 0.99).unwrap();
     assert_eq!((waits.estimate(1, 0).theta, cpu.rounds), (0.0, 128));
     assert!((cpu.theta - 0.5_f64.ln()).abs() < 1e-6, "{cpu:?}");
-    // A clock may be too coarse to see any, and of nothing there is no ratio.
+    // A coarse clock may show 0, which has no ratio.
     let nothing = share(0.0);
     assert!(estimate(&nothing.case().paired_cpu(1, 0), 0.99).is_err());
 }

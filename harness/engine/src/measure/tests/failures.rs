@@ -1,4 +1,4 @@
-//! Sides that fail, and what becomes of the others.
+//! Sides that fail, and their effect on the others.
 
 use perfharness_contract::protocol::CheckReply;
 use perfharness_contract::{Check, Digest, Number};
@@ -23,7 +23,7 @@ fn breaks_in(kind: OutcomeKind, block: u32, half: u32) -> Script {
     })
 }
 
-/// Sides without an outcome of their own making have all their launches.
+/// Asserts that the other sides have all their launches.
 fn others_are_complete(scenario: &Scenario, others: &[usize]) {
     assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));
     for side in others {
@@ -51,7 +51,7 @@ fn a_side_that_fails_within_a_block_loses_that_block_for_all(
     let is_lost = |s: &SampleEvent| (s.launch, s.placement, s.block) == (2, 1, 0);
     assert!(!scenario.case().samples.iter().any(|row| is_lost(&row.sample)));
     assert_eq!(scenario.case().blocks, 63);
-    // Until then it was measured, and the record may say so.
+    // Its samples until then stay in the record.
     assert_eq!(scenario.counted(1).len(), (2 * 4 + 1) * 2 * 2);
     assert_eq!(scenario.estimate(2, 0).rounds, 2 * 63);
 }
@@ -195,7 +195,7 @@ fn passed_is_not_believed_beside_an_error_above_the_tolerance() {
     assert_eq!(reason, "before timing: it says `passed` with error 0.2 above its tolerance 0.1");
 }
 
-/// A right result on an input of its own.
+/// Right result on an input of its own.
 fn other_input(round: u64, index: u64, _: bool) -> CheckReply {
     let reply = right(round, index);
     CheckReply { check: reply.check.with_input(Digest::of(b"its own")), ..reply }
@@ -206,7 +206,7 @@ fn another_input_than_that_of_the_reference_is_wrong() {
     let scenario = Scenario::of([fine(), fine().check(other_input), fine()]).run();
     others_are_complete(&scenario, &[0, 2]);
     assert_eq!(scenario.outcome(1).kind, WRONG);
-    assert_eq!(reason(&scenario, 1), "its input has another digest than that of `slow` in the same round");
+    assert_eq!(reason(&scenario, 1), "the digest of its input differs from that of `slow` in the same round");
     assert!(scenario.sample_requests(1).is_empty());
 }
 
@@ -235,7 +235,7 @@ fn other_work_than_that_of_the_reference_is_found_before_timing() {
     assert_eq!(scenario.outcome(1).kind, WRONG);
     assert_eq!(
         reason(&scenario, 1),
-        "it does other work than `slow`: records 8 against 10 in 1 iteration(s)"
+        "its work differs from that of `slow`: records 8 against 10 in 1 iteration(s)"
     );
 }
 
@@ -248,7 +248,7 @@ fn other_work_than_that_of_the_reference_is_found_in_metered_samples() {
     assert_eq!(scenario.outcome(1).kind, WRONG);
     assert_eq!(
         reason(&scenario, 1),
-        "it does other work than `slow`: records 16 against 20 in 2 iteration(s)"
+        "its work differs from that of `slow`: records 16 against 20 in 2 iteration(s)"
     );
     assert_eq!(scenario.ops(1, 0).last(), Some(&"finish"));
     assert_eq!(scenario.times_launched(1), 1);

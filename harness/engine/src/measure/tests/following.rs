@@ -1,4 +1,4 @@
-//! Watching memory: launches of their own, over many iterations.
+//! Following of memory over many iterations, in launches of their own.
 
 use perfharness_contract::{Check, Number, Reading, gpu_metric as gpu};
 use perfharness_record::memory::{Series, findings, verdict};
@@ -15,7 +15,7 @@ fn readings(of: &[(&str, f64)]) -> BTreeMap<String, Reading> {
     of.iter().map(|(metric, value)| ((*metric).to_owned(), Reading::Value(Number(*value)))).collect()
 }
 
-/// A worker with iterations of 1 ms that leaks so many bytes an iteration.
+/// Creates a worker with iterations of 1 ms that leaks so many bytes in each.
 fn leaky(bytes: u64) -> Script {
     let metered = move |request: SampleRequest| {
         assert_eq!(request.lead_in, 1, "growth counts from an iteration on");

@@ -1,4 +1,4 @@
-//! Sides that are too big to be alive together, and placements that are.
+//! Sides and placements that are too big to be alive together.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use rstest::rstest;
 use super::super::mock::right;
 use super::*;
 
-/// Which workers were alive at the same time as another.
+/// Returns the workers that were alive at the same time as another.
 fn neighbours(scenario: &Scenario) -> BTreeSet<Vec<usize>> {
     let (mut alive, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for entry in scenario.transcript() {
@@ -140,7 +140,7 @@ fn sides_that_take_turns_must_see_the_same_input_and_do_the_same_work() {
         .run();
     let (ok, wrong) = (OutcomeKind::Ok, OutcomeKind::WrongResult);
     assert_eq!(scenario.kinds(), [ok, wrong, wrong, ok]);
-    assert!(scenario.outcome(1).reason.unwrap().contains("another digest than that of `slow`"));
+    assert!(scenario.outcome(1).reason.unwrap().contains("digest of its input differs from that of `slow`"));
     assert!(scenario.outcome(2).reason.unwrap().contains("records 8 against 10"));
     assert_eq!((scenario.times_launched(1), scenario.times_launched(2)), (1, 1));
 }

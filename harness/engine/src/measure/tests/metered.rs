@@ -1,4 +1,4 @@
-//! Samples with the meters on.
+//! Metered samples.
 
 use perfharness_record::Pairing;
 
@@ -21,7 +21,7 @@ fn each_launch_ends_with_a_metered_sample_of_each_side() {
     }
     assert!(scenario.metered().iter().all(|s| s.round == METERED_ROUND && s.iterations == 2));
     assert!(scenario.metered().iter().all(|s| s.placement == 3 && s.readings == readings("writes", 10)));
-    // Metered samples are asked for behind everything else, on the latest placement.
+    // Metered samples come last, on the latest placement.
     let requests = scenario.sample_requests(0);
     let last = requests.iter().rfind(|s| s.mode == Mode::Timed).unwrap();
     let metered = requests.last().unwrap();

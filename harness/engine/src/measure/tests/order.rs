@@ -1,4 +1,4 @@
-//! What is asked in which order, and on which inputs.
+//! Order of requests, and their inputs.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

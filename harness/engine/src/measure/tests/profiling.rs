@@ -1,4 +1,4 @@
-//! Profiling: launches of their own, that nothing is timed in.
+//! Profiling, in launches of its own.
 
 use perfharness_contract::protocol::{Profile, ProfileClock, Stack};
 use perfharness_contract::{Check, Number};
@@ -10,7 +10,7 @@ use super::*;
 
 const WORK: Duration = Duration::from_secs(2);
 
-/// A worker with iterations of 1 ms, that is met in `run` once for each of them.
+/// Creates a worker with iterations of 1 ms, each of which yields one stack in `run`.
 fn busy() -> Script {
     Script::steady(MS).profiled(|request| Some(profile(MS, request.iterations)))
 }
@@ -60,7 +60,7 @@ fn an_iteration_that_lasts_longer_than_asked_for_is_one_sample() {
 
 #[test]
 fn samples_that_come_out_too_short_do_not_go_on_for_ever() {
-    // By its own clock hardly any time passes; by ours it does.
+    // Hardly any time passes by its own clock, but it does by the harness's.
     let short = serde_json::json!({
         "wall_ns": 1, "profile": {"period": 1, "stacks": [{"frames": ["run"], "count": 1}]}
     });
@@ -89,7 +89,7 @@ fn a_side_that_waits_is_an_absence_and_no_failure() {
     let waits = Script::steady(MS).cpu_share(0.001).profiled(|_| Some(profile(MS, 0)));
     let mut scenario = Scenario::of([waits]);
     let done = profiled(&mut scenario).unwrap();
-    // It is given three times the time, and no more.
+    // It gets three times the requested time, and no more.
     assert_eq!(samples(&scenario, Mode::Profiled).len(), 30);
     assert_eq!(done.outcome, Outcome::ok());
     let reason = done.profile.unwrap_err();

@@ -1,4 +1,4 @@
-//! Runs that are cut off, and what is left of them.
+//! Runs that are interrupted and resumed.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// What a journal makes of an event.
+/// Returns an event as a journal reads it back.
 fn through_the_journal(event: &Event) -> Event {
     let line = serde_json::to_string(event).unwrap();
     assert!(!line.contains('\n'));
@@ -23,7 +23,7 @@ fn replayed(scenario: &Scenario, events: &[Event]) -> RunState {
     state
 }
 
-/// Launch, part, placement, block, round and side of all samples that were kept.
+/// Returns launch, part, placement, block, round and side of all samples that were kept.
 type Key = (usize, u32, u32, u32, u32, u64, usize);
 
 fn kept(state: &RunState) -> Vec<Key> {
@@ -95,7 +95,7 @@ fn a_run_that_is_stopped_anywhere_goes_on_where_it_was(#[case] scenario: fn() ->
                     launches.insert(case.levels(side, |s| Some(s.iteration_ns())).len());
                 }
             }
-            // Where parts take turns, the launch that was cut off may hold some sides only; those have one more.
+            // If parts take turns, the interrupted launch may contain some sides only, which have one launch more.
             let parts = usize::from(case.pairing != Some(Pairing::Together));
             assert_eq!(launches.first(), Some(&planned));
             assert!(launches.last() <= Some(&(planned + parts)));
@@ -194,7 +194,7 @@ fn a_stop_during_a_request_that_is_answered_comes_before_the_next_one() {
     }
 }
 
-/// Stops a run before the first request of a kind, and lets it go on.
+/// Stops a run before the first request of a kind, and resumes it.
 fn cut_off_before(wanted: impl Fn(&Entry) -> bool, scenario: fn() -> Scenario) -> Scenario {
     let whole = scenario().run().transcript();
     let requests = whole.iter().position(wanted).unwrap();

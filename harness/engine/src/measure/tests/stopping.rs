@@ -1,8 +1,8 @@
-//! When a case ends, and how much a launch has.
+//! End of a case, and allocation of its launches.
 
 use super::*;
 
-/// Two sides whose launches differ by this much.
+/// Creates two sides whose launches differ by this much.
 fn noisy(share: f64) -> [Script; 2] {
     let script = |side: u32| Script::new(move |m| MS * (1.0 + share * noise((side, m.launch))));
     [script(0), script(1)]
@@ -55,7 +55,7 @@ fn the_least_precise_of_several_comparisons_decides() {
 #[test]
 fn plenty_of_time_and_restless_placements_give_more_placements() {
     let restless = |side: u32| Script::new(move |m| MS * (1.0 + 0.1 * noise((side, m.launch, m.placement))));
-    // Starting a process is dear, so that more placements in each are worth their time.
+    // Starting a process is expensive, so that more placements in each are worth their time.
     let sides = [0, 1].map(|side| restless(side).costs(500_000_000, 1_000_000));
     let scenario = Scenario::of(sides).run();
     let allocations = allocations(&scenario);
@@ -91,7 +91,7 @@ fn a_budget_that_does_not_last_for_all_launches_ends_it_between_looks() {
 
 #[test]
 fn the_first_launch_takes_no_more_than_its_share_of_the_budget() {
-    // All that it was to have would take 13 seconds and leave too little for the others.
+    // The full allocation would take 13 seconds and leave too little for the others.
     let sides = [Script::steady(300.0 * MS), Script::steady(300.0 * MS)];
     let scenario = Scenario::of(sides).budget(Duration::from_secs(24)).run();
     assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 8 }));

@@ -1,4 +1,4 @@
-//! Tracing: a launch of its own, divided into phases without gaps.
+//! Tracing, in a launch of its own that is divided into phases without gaps.
 
 use perfharness_contract::Check;
 use perfharness_contract::protocol::{Trace, TraceCounter, TraceKind, TraceSpan, TrackClock};
@@ -9,7 +9,7 @@ use super::*;
 
 const ITERATIONS: u64 = 4;
 
-/// A worker with iterations of 1 ms, which traces each of them, and a device that is not placed in time.
+/// Creates a worker that traces each of its iterations of 1 ms, and a device whose spans are not placed in time.
 fn busy() -> Script {
     Script::steady(MS).costs(5_000_000, 1_000_000).finish_costs(700_000).traced(|request, start_ns| {
         let span = |track: &str, at: u64, duration_ns| TraceSpan {

@@ -110,7 +110,7 @@ fn the_batches_of_short_iterations_last_about_a_millisecond() {
         own.filter_map(|entry| entry.sample()).map(|s| s.iterations).take(4).collect::<Vec<_>>()
     };
     assert_eq!(of_launch(0), [1, 1_000, 1_000, 3_000]);
-    // What an iteration takes is known by then.
+    // The time of an iteration is known by then.
     assert_eq!(of_launch(1), [1_000, 1_000, 1_000, 3_000]);
 }
 

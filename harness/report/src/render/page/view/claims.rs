@@ -3,7 +3,7 @@
 use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
 
-use super::{Badge, Count, Tone, anchor};
+use super::{Badge, Count, Tone, fragment};
 use crate::render::claims::{ClaimWords, status};
 
 /// One claim with the cases that it was tried in.
@@ -26,8 +26,8 @@ pub struct ClaimGroup {
 pub struct ClaimCase {
     /// The case; absent for a claim that no measurement can decide.
     pub case: Option<String>,
-    /// The anchor of the case in the page.
-    pub anchor: Option<String>,
+    /// The fragment identifier of the case in the page.
+    pub fragment: Option<String>,
     /// Whether it holds.
     pub status: Badge,
     /// The promised value.
@@ -79,7 +79,7 @@ fn one(claim: &ClaimRecord, words: &ClaimWords<'_>) -> ClaimCase {
     let measured = claim.measured.is_some();
     ClaimCase {
         case: claim.case.as_ref().map(ToString::to_string),
-        anchor: claim.case.as_ref().map(|case| anchor("case", &format!("{}/{case}", claim.workload))),
+        fragment: claim.case.as_ref().map(|case| fragment("case", &format!("{}/{case}", claim.workload))),
         status: badge(claim.status),
         promised: words.promised.clone().unwrap_or_else(|| "no figure".into()),
         measured: words.measured.clone().unwrap_or_else(|| "–".into()),

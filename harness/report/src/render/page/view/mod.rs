@@ -155,7 +155,7 @@ pub fn page(material: &Material<'_>) -> Page {
     let claims = claims::claims(record);
     let workloads = workload::workloads(material);
     let places: BTreeSet<&str> =
-        workloads.iter().flat_map(|w| &w.cases).map(|case| case.anchor.as_str()).collect();
+        workloads.iter().flat_map(|w| &w.cases).map(|case| case.fragment.as_str()).collect();
     let comparisons = material.gate.map(|gate| comparison::comparisons(gate, &places));
     let mut verdicts: Vec<String> = Vec::new();
     let statuses = claims.iter().flat_map(|group| group.cases.iter().map(|case| &case.status));
@@ -178,9 +178,9 @@ pub fn page(material: &Material<'_>) -> Page {
     }
 }
 
-/// Returns an anchor of characters that need no escaping anywhere. A name that loses characters gets a digest of all
-/// of them, so that different names keep different anchors.
-pub fn anchor(prefix: &str, name: &str) -> String {
+/// Returns a fragment identifier of characters that need no escaping anywhere. A name that loses characters gets a
+/// digest of all of them, so that different names keep different fragments.
+pub fn fragment(prefix: &str, name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let text: String = name.chars().map(|c| if kept(c) { c } else { '-' }).collect();
     if name.chars().all(|c| kept(c) || c == '/') && !name.contains('-') {

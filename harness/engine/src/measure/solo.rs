@@ -1,9 +1,7 @@
-//! A launch of one benchmark, alone on the machine, that nothing is timed in: for looking at what it does.
+//! Launches of a single benchmark for its profile, memory or trace; their samples do not count as times.
 //!
-//! In order: [`open`](Alone::open), [`prepare`](Alone::prepare), [`check`](Alone::check), [`warm_up`](Alone::warm_up),
-//! any number of [`sample`](Alone::sample)s, [`finish`](Alone::finish).
-
-use std::time::Duration;
+//! In order: [`open`](SoloLaunch::open), [`prepare`](SoloLaunch::prepare), [`check`](SoloLaunch::check),
+//! [`warm_up`](SoloLaunch::warm_up), any number of [`sample`](SoloLaunch::sample)s, [`finish`](SoloLaunch::finish).
 
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{
@@ -13,39 +11,37 @@ use perfharness_platform::ProcessUsage;
 use perfharness_record::{Outcome, Side};
 
 use super::event::CheckStage;
-use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
-use super::launch::{BATCH_NS, SLOWDOWN_ALLOWED};
-use super::order::Place;
-use super::plausible::impossible;
+use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call, deadline};
+use super::order::PlacementRounds;
+use super::plausible::{SuspendedClock, refutation};
 use super::worker_clock::WorkerClock;
 use super::{correctness, warm_up};
 use crate::plan::Plan;
 
-/// Its number, and so its inputs, are those of no launch with timed samples.
-const PLACE: Place = Place { launch: 2_000, placement: 0 };
-/// No iteration takes less, whatever a coarse clock says.
+/// Rounds of the one placement. The launch number, and so the inputs, differ from those of launches with timed samples.
+const ROUNDS: PlacementRounds = PlacementRounds { launch: 2_000, placement: 0 };
+/// Least time of an iteration, whatever a coarse clock says.
 const SHORTEST_NS: f64 = 0.1;
 
-/// The launch.
-pub(super) struct Alone<'a> {
+/// Launch of one side.
+pub(super) struct SoloLaunch<'a> {
     plan: &'a Plan,
     side: &'a Side,
     executor: &'a mut dyn Executor,
     session: Box<dyn Session>,
     hello: HelloReply,
     handle: u64,
-    /// Time of an iteration, as far as the warm-up has found it.
+    /// Best time of an iteration in the warm-up so far, 0 before it.
     iteration_ns: f64,
     clock: WorkerClock,
-    /// Time in ns that the machine had been suspended when it was opened: some clocks go on meanwhile.
-    suspended_ns: Option<u64>,
+    suspended: SuspendedClock,
 }
 
-impl<'a> Alone<'a> {
+impl<'a> SoloLaunch<'a> {
     /// Starts the worker of a side.
     ///
     /// # Errors
-    /// When the side is to be skipped, when the worker does not start, and when the user stops it.
+    /// When the side is skipped, the worker does not start, or the user stops the run.
     pub(super) fn open(
         plan: &'a Plan,
         side: &'a Side,
@@ -57,25 +53,18 @@ impl<'a> Alone<'a> {
         if executor.interrupted() {
             return Err(CallError::Interrupted);
         }
-        let options = LaunchOptions {
-            seed: plan.seed,
-            device: plan.device.clone(),
-            settings: plan.settings.clone(),
-            memory_limit_bytes: plan.memory_limit_bytes,
-            deadline: plan.timeout,
-        };
-        let Opened { session, hello } = executor.launch(side.worker, &options)?;
+        let Opened { session, hello } = executor.launch(side.worker, &LaunchOptions::of(plan))?;
         let clock = WorkerClock::default();
-        let suspended_ns = executor.machine().suspended_ns;
-        Ok(Self { plan, side, executor, session, hello, handle: 0, iteration_ns: 0.0, clock, suspended_ns })
+        let suspended = SuspendedClock::start(executor);
+        Ok(Self { plan, side, executor, session, hello, handle: 0, iteration_ns: 0.0, clock, suspended })
     }
 
-    /// What the worker calls itself.
+    /// Returns the name that the worker gives itself.
     pub(super) fn worker(&self) -> &str {
         &self.hello.worker
     }
 
-    /// Why the worker takes no samples in a mode, where it does not.
+    /// Returns why the worker takes no samples in a mode, or `None` if it takes some.
     pub(super) fn lacks(&self, mode: Mode) -> Option<String> {
         if self.hello.modes.contains(&mode) {
             return None;
@@ -87,7 +76,7 @@ impl<'a> Alone<'a> {
     /// Makes the one placement.
     ///
     /// # Errors
-    /// When the worker cannot.
+    /// When the worker fails.
     pub(super) fn prepare(&mut self) -> Result<(), CallError> {
         let request = Request::Prepare { benchmark: self.side.benchmark.clone(), placement: 0 };
         let prepared: Prepared = call(self.session.as_mut(), &request, self.plan.timeout)?;
@@ -95,14 +84,14 @@ impl<'a> Alone<'a> {
         Ok(())
     }
 
-    /// Checks an iteration: a picture of a wrong result would be taken for one of the work. Where it is wrong, the launch
-    /// ends in good order.
+    /// Checks an iteration, because a profile of wrong work would be misleading. If the result is wrong, the launch ends in
+    /// good order.
     ///
     /// # Errors
     /// When the result is wrong, or the worker fails.
     pub(super) fn check(mut self) -> Result<Self, CallError> {
         let request =
-            Request::Check { handle: self.handle, round: PLACE.check_round(0), index: 0, fresh: true };
+            Request::Check { handle: self.handle, round: ROUNDS.check_round(0), index: 0, fresh: true };
         let reply: CheckReply = call(self.session.as_mut(), &request, self.plan.timeout)?;
         match correctness::judge(CheckStage::Before, &reply) {
             Ok(()) => Ok(self),
@@ -116,36 +105,35 @@ impl<'a> Alone<'a> {
     /// Runs batches until they stop getting faster; returns the time of an iteration, in ns.
     ///
     /// # Errors
-    /// When the worker fails, or the user stops it.
+    /// When the worker fails, or the user stops the run.
     pub(super) fn warm_up(&mut self) -> Result<f64, CallError> {
-        let patience = warm_up::FIRST;
+        let limits = warm_up::FIRST;
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES
-            && spent <= patience.limit_ns
-            && !warm_up::is_steady(&batches, patience.confirming)
+            && spent <= limits.limit_ns
+            && !warm_up::is_steady(&batches, limits.confirming)
         {
-            let best = self.iteration_ns;
-            let iterations = if best > 0.0 { (BATCH_NS / best).ceil().max(1.0) as u64 } else { 1 };
-            let round = PLACE.warm_up_round(batches.len());
+            let iterations = warm_up::batch_iterations(self.iteration_ns);
+            let round = ROUNDS.warm_up_round(batches.len());
             let reply = self.sample(Mode::Timed, round, iterations)?;
             let time = (reply.wall_ns as f64 / iterations as f64).max(SHORTEST_NS);
-            self.iteration_ns = if best > 0.0 { best.min(time) } else { time };
+            self.iteration_ns = warm_up::faster(self.iteration_ns, time);
             batches.push(time);
             spent += reply.wall_ns;
         }
         Ok(self.iteration_ns)
     }
 
-    /// The round of sample `number`: inputs of its own.
+    /// Returns the round of sample `number`, so that each sample has inputs of its own.
     pub(super) fn round(number: u32) -> u64 {
-        PLACE.round(number / 2, number % 2)
+        ROUNDS.round(number / 2, number % 2)
     }
 
     /// Takes a sample without a lead-in.
     ///
     /// # Errors
-    /// When the worker fails or takes much longer than the warm-up lets expect, and when the user stops it.
+    /// When the worker fails, a sample takes much longer than the warm-up predicts, or the user stops the run.
     pub(super) fn sample(
         &mut self,
         mode: Mode,
@@ -155,10 +143,10 @@ impl<'a> Alone<'a> {
         self.sample_after(0, mode, round, iterations)
     }
 
-    /// Takes a sample after so many iterations on the same inputs.
+    /// Takes a sample after a lead-in on the same inputs.
     ///
     /// # Errors
-    /// As for [`sample`](Self::sample).
+    /// Those of [`sample`](Self::sample).
     pub(super) fn sample_after(
         &mut self,
         lead_in: u64,
@@ -166,46 +154,35 @@ impl<'a> Alone<'a> {
         round: u64,
         iterations: u64,
     ) -> Result<SampleReply, CallError> {
-        let expected = self.iteration_ns * (lead_in + iterations) as f64 * SLOWDOWN_ALLOWED;
-        let deadline = self.plan.timeout + Duration::from_nanos(expected as u64);
+        let deadline = deadline(self.plan, self.iteration_ns, lead_in + iterations);
         let request = SampleRequest { handle: self.handle, mode, round, offset: 0, lead_in, iterations };
         if self.executor.interrupted() {
             return Err(CallError::Interrupted);
         }
         let sent = self.now_ns();
-        let reply = call(self.session.as_mut(), &Request::Sample(request), deadline)?;
+        let reply: SampleReply = call(self.session.as_mut(), &Request::Sample(request), deadline)?;
         let answered = self.now_ns();
-        if let Some(reason) = self.refuted(&reply, iterations, answered.saturating_sub(sent)) {
+        let (elapsed_ns, step_ns) = (answered.saturating_sub(sent), self.hello.clock_resolution_ns);
+        let refuted = refutation(&reply, iterations, elapsed_ns, step_ns, &self.suspended, self.executor);
+        // A sample that took no time by a coarse clock is still of use here.
+        if let Some(reason) = refuted.filter(|_| reply.wall_ns > 0) {
             return Err(CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason)));
         }
-        self.clock.see(&reply, sent, answered);
+        self.clock.add(&reply, sent, answered);
         Ok(reply)
     }
 
-    /// Why a sample cannot have been as it is told. One that took no time at all by a coarse clock is of use here.
-    fn refuted(&self, reply: &SampleReply, iterations: u64, elapsed_ns: u64) -> Option<String> {
-        if reply.wall_ns == 0 {
-            return None;
-        }
-        let fault = |elapsed_ns| impossible(reply, iterations, elapsed_ns, self.hello.clock_resolution_ns);
-        fault(elapsed_ns)?;
-        // The worker's clock may have gone on while the machine was suspended, and ours not.
-        let now = self.executor.machine().suspended_ns;
-        let suspended = now.zip(self.suspended_ns).map_or(0, |(now, before)| now.saturating_sub(before));
-        fault(elapsed_ns.saturating_add(suspended))
-    }
-
-    /// The worker's clock, as far as the samples so far have shown it.
+    /// Returns the offset of the worker's clock, as far as the samples so far narrow it down.
     pub(super) fn clock(&self) -> &WorkerClock {
         &self.clock
     }
 
-    /// What the process has used so far.
+    /// Returns the memory and time that the process has used so far.
     pub(super) fn usage(&self) -> ProcessUsage {
         self.session.usage()
     }
 
-    /// The harness's monotonic clock, in ns.
+    /// Returns the time on the harness's monotonic clock, in ns.
     pub(super) fn now_ns(&self) -> u64 {
         self.executor.now_ns()
     }
