@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
-
-use crate::config::device;
 use perfharness_engine::probe;
 use perfharness_report::profile::ProfileFormat;
 use perfharness_report::render::{ExportFormat, GateFormat};
+
+use crate::config::device;
 
 /// Measure hot paths, check that their variants agree, and report what they cost.
 #[derive(Debug, Parser)]
@@ -630,8 +630,9 @@ fn memory_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory as _;
+
+    use super::*;
 
     #[test]
     fn the_flags_do_not_contradict_each_other() {

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Effort;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-
 use perfharness_record::WorkerCommand;
 use perfharness_record::compare::GatePolicy;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// Name of the configuration file, looked for in the current folder and those above it.
 pub const CONFIG_FILE: &str = "perfharness.toml";

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use crate::config::ConfigError;
-use crate::versions::VersionsError;
 use perfharness_engine::journal::JournalError;
 use perfharness_engine::plan::SelectError;
 use perfharness_engine::run::RunError;
@@ -11,6 +9,9 @@ use perfharness_record::PatternError;
 use perfharness_record::baseline::accept::AcceptError;
 use perfharness_record::baseline::file::BaselineError;
 use perfharness_record::file::RecordError;
+
+use crate::config::ConfigError;
+use crate::versions::VersionsError;
 
 /// Exit codes of the program. An uninhabited type that holds constants.
 #[derive(Debug)]

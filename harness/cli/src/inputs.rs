@@ -10,20 +10,19 @@ use perfharness_contract::protocol::{
     CheckReply, Description, HelloReply, Prepared, Profile, RequestFrame, ResponseFrame, SampleReply, Trace,
 };
 use perfharness_contract::serve_on;
-use serde::de::DeserializeOwned;
-
-use crate::config::Config;
 use perfharness_engine::journal;
 use perfharness_engine::measure::{RunState, has_answer};
-use perfharness_record::baseline;
 use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
-use perfharness_record::{RunRecord, file, samples};
+use perfharness_record::{RunRecord, baseline, file, samples};
 use perfharness_report::history::{Summary, parse_gate};
 use perfharness_report::memory::MemoryIndex;
 use perfharness_report::profile::FlameIndex;
 use perfharness_report::render::page::view::{Material, index, page as view};
 use perfharness_report::render::page::{render_index, render_page};
 use perfharness_report::render::{ExportFormat, GateFormat, Layout, export, render_gate, render_record};
+use serde::de::DeserializeOwned;
+
+use crate::config::Config;
 
 /// A kind of input: its name, which is that of its folder of valid ones, and the function that reads it.
 pub type Kind = (&'static str, fn(&[u8]) -> bool);

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use perfharness_contract::{Effort, Name, OutcomeKind, Role};
-
+use perfharness_contract::{Effort, Name, OutcomeKind};
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{Stage, units};
@@ -27,12 +26,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
             let _ = writeln!(text, "  case     {:<14} {}", case.id, efforts.join(", "));
         }
         for variant in &workload.variants {
-            let role = match variant.role {
-                Role::Slow => "slow",
-                Role::Documented => "documented",
-                Role::Optimized => "optimized",
-                Role::Other => "other",
-            };
+            let role = variant.role.as_str();
             let _ = writeln!(text, "  variant  {:<14} {}", variant.id, plain(&variant.summary));
             if role != variant.id.as_str() {
                 let _ = writeln!(text, "           {:<14} role {role}", "");

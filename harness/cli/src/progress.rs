@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use perfharness_contract::OutcomeKind;
-use perfharness_platform::clock;
-
-use crate::terminal::{is_watched, say};
 use perfharness_engine::measure::Event;
 use perfharness_engine::plan::Plan;
+use perfharness_platform::clock;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
+
+use crate::terminal::{is_watched, say};
 
 /// Shows how far a run is.
 pub(crate) struct Progress {

@@ -6,11 +6,11 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
 
 use anstream::{AutoStream, ColorChoice};
+use perfharness_record::plain_text::{is_plain, json, styled, unstyled};
+use perfharness_report::render::{GateFormat, Layout};
 
 use crate::args::{ColorWhen, GlobalOpts};
 use crate::exit::{CommandError, CommandResult, Exit};
-use perfharness_record::plain_text::{is_plain, json, styled, unstyled};
-use perfharness_report::render::{GateFormat, Layout};
 
 /// Where output goes: results to stdout, everything else to stderr.
 pub(crate) struct Terminal {

@@ -49,6 +49,18 @@ pub enum Role {
     Other,
 }
 
+impl Role {
+    /// The word that users see and that JSON carries.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::Documented => "documented",
+            Self::Optimized => "optimized",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// Document that describes a hot path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use perfharness_platform::{Exit, clock, detach_from_terminal, exit_of, has_ended, kill_tree};
+use perfharness_record::plain_text::{make_plain, plain};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use perfharness_record::plain_text::{make_plain, plain};
 
 /// Most bytes of an answer, far above any real one; a program that prints without end exceeds them.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;

@@ -8,13 +8,13 @@ use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
+use perfharness_record::file::{open_regular, write_atomically};
 use same_file::Handle;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Event;
 use crate::plan::Plan;
 use crate::request::RunRequest;
-use perfharness_record::file::{open_regular, write_atomically};
 
 /// Version of the journal's format; a journal of another version is not continued.
 ///
@@ -362,11 +362,10 @@ mod tests {
     use std::time::Duration;
 
     use perfharness_contract::Effort;
+    use perfharness_record::{Design, Pairing};
     use proptest::prelude::*;
 
     use super::*;
-    use perfharness_record::Design;
-    use perfharness_record::Pairing;
 
     #[test]
     fn a_lock_has_one_holder_however_often_it_is_taken_and_released() {

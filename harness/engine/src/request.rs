@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::Effort;
+use perfharness_record::{Design, LookPlan, Pattern, PatternError, WorkerCommand};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{CasePlan, NO_BUDGET, Plan};
-use perfharness_record::WorkerCommand;
-use perfharness_record::{Design, LookPlan, Pattern, PatternError};
 
 /// What the user asks of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

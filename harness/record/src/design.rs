@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use perfharness_contract::Effort;
 use perfharness_verdict::Looks;
+use perfharness_verdict::judge::CONFIDENCE;
 use serde::{Deserialize, Serialize};
 
 /// When the data of a case are looked at.
@@ -41,7 +42,7 @@ impl Design {
             Effort::Standard => (LookPlan::Sequential, 0.02, 5_000_000),
             Effort::Thorough => (LookPlan::Sequential, 0.01, 10_000_000),
         };
-        Self { looks, half_width, confidence: 0.99, sample_ns }
+        Self { looks, half_width, confidence: CONFIDENCE, sample_ns }
     }
 
     /// Time that an effort gives a run of so many cases: so much for each, but no more in all than somebody who chose

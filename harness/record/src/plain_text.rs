@@ -158,8 +158,9 @@ fn is_shapeless(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn what_a_terminal_would_obey_is_replaced_and_all_else_is_kept() {

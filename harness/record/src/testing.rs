@@ -5,21 +5,22 @@ use perfharness_contract::protocol::{Profile, ProfileClock, SampleReply, Stack};
 use perfharness_contract::{Direction, Number};
 use perfharness_verdict::judge::{
     Advisory, Confirmation, Ended, Evidence, GateOutcome, Judgement, PairedEvidence, Reason,
-    UnpairedEvidence, Verdict, Wording, sentence,
+    UnpairedEvidence, Verdict, Why,
 };
 use perfharness_verdict::{Estimate, Interval};
 
 use crate::StackProfile;
-use crate::compare::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
+use crate::compare::{Against, BaselineInfo, GateReport, REPORT_VERSION, Remark, Row};
 use crate::samples::{self, Samples};
-use crate::units;
 
 /// A metric: its id, title and unit.
 #[derive(Debug)]
 pub struct Metric(&'static str, &'static str, &'static str);
 
-const WALL: Metric = Metric("wall-time", "wall time", "ns");
-const SYNCS: Metric = Metric("syncs", "syncs", "count");
+/// The wall time.
+pub const WALL: Metric = Metric("wall-time", "wall time", "ns");
+/// A count.
+pub const SYNCS: Metric = Metric("syncs", "syncs", "count");
 const PEAK: Metric = Metric("heap-peak", "peak heap", "bytes");
 
 fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
@@ -74,11 +75,18 @@ fn exact(baseline: f64, candidate: f64) -> Evidence {
 }
 
 fn size(baseline: f64, candidate: f64, demoted: bool) -> Evidence {
-    Evidence::Size { baseline, candidate, relative: 0.02, floor: 65_536.0, demoted }
+    Evidence::Size { baseline, candidate, relative: 0.02, margin: 65_536.0, demoted }
 }
 
 fn judgement(verdict: Verdict, reason: Reason, evidence: Evidence) -> Judgement {
-    Judgement { verdict, reason, evidence, advisory: Vec::new(), confirmation: None }
+    Judgement {
+        verdict,
+        reason,
+        evidence,
+        advisory: Vec::new(),
+        beyond_acknowledged: false,
+        confirmation: None,
+    }
 }
 
 fn confirmed(judgement: Judgement, stands: bool) -> Judgement {
@@ -94,18 +102,16 @@ fn confirmed(judgement: Judgement, stands: bool) -> Judgement {
 
 /// Rows of one benchmark, each with a metric, or about the whole.
 pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement: Judgement) -> Row {
-    let unit = metric.map_or("", |metric| metric.2);
-    let figure = |value: f64| units::value(unit, value);
-    let (more, less) = if unit == "ns" { ("slower", "faster") } else { ("more", "less") };
     Row {
         benchmark: benchmark.to_owned(),
         metric: metric.map(|metric| metric.0.to_owned()),
         title: metric.map(|metric| metric.1.to_owned()),
         unit: metric.map(|metric| metric.2.to_owned()),
         direction: metric.map(|_| Direction::Lower),
+        items: None,
         against,
-        sentence: sentence(&judgement, &Wording { more, less, figure: &figure }),
         judgement,
+        sentence: None,
         diagnosis: None,
         reproduce: format!("perfharness gate --base origin/main {benchmark}"),
     }
@@ -123,7 +129,7 @@ pub fn rows() -> Vec<Row> {
             "spin/s/crashes",
             None,
             Expectation,
-            judgement(Failed, Reason::Failed { why: why("crashed: signal 11") }, Evidence::None),
+            judgement(Failed, Reason::Failed { why: "crashed: signal 11".into() }, Evidence::None),
         ),
         row("spin/s/gone", None, Baseline, judgement(Failed, Reason::Missing, Evidence::None)),
         row(
@@ -184,17 +190,13 @@ pub fn rows() -> Vec<Row> {
             "spin/s/damaged",
             Some(&WALL),
             Base,
-            judgement(
-                Inconclusive,
-                Reason::Unusable { why: why("a time is not a positive number") },
-                Evidence::None,
-            ),
+            judgement(Inconclusive, Reason::Unusable { why: Why::NotPositive }, Evidence::None),
         ),
         row(
             "spin/s/skipped",
             None,
             Baseline,
-            judgement(Inconclusive, Reason::Skipped { why: why("needs a GPU") }, Evidence::None),
+            judgement(Inconclusive, Reason::Skipped { why: "needs a GPU".into() }, Evidence::None),
         ),
         row("spin/s/empty", None, Baseline, judgement(Inconclusive, Reason::NoSamples, Evidence::None)),
         row(
@@ -231,7 +233,7 @@ pub fn rows() -> Vec<Row> {
         row("spin/s/added-too", None, Baseline, judgement(NoBaseline, Reason::New, Evidence::None)),
         row("spin/s/redone", None, Base, Judgement::redefined(1, 2)),
         row("spin/s/dated", None, Baseline, Judgement::outdated(1, 2)),
-        row("spin", None, Base, Judgement::changed(vec!["its role".into(), "its kind".into()])),
+        row("spin", None, Base, Judgement::changed(["its role", "its kind"])),
         row(
             "spin/s/better",
             Some(&WALL),
@@ -281,7 +283,7 @@ pub fn report(mut rows: Vec<Row>) -> GateReport {
             accepted: Some("2026-02-20T08:00:00Z".into()),
         }),
         rows,
-        remarks: vec!["the acknowledgement of `syncs` (a reason) is not needed any more".into()],
+        remarks: vec![Remark::Unneeded { metric: "syncs".into(), reason: "a reason".into() }],
     }
 }
 

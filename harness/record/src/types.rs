@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Outcome, Pairing, WorkerCommand};
-use crate::{Design, Redefinition};
+use crate::{CaseEnd, Design, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///

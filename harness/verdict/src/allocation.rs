@@ -16,7 +16,7 @@ pub const MIN_PLACEMENTS: usize = 4;
 /// too.
 pub const MAX_PLACEMENTS: usize = 32;
 
-/// What one more of each level costs, all in the same unit, usually seconds. A level's cost is its own
+/// The cost of one more of each level, all in the same unit, usually seconds. A level's cost is its own
 /// overhead, without that of the levels within: starting the workers, preparing buffers and warming up,
 /// running the two rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,7 @@ pub struct Allocation {
     pub blocks: usize,
 }
 
-/// How much each level of the nesting adds to the variance of a log-ratio. All figures are variances of
+/// The share of each level of the nesting in the variance of a log-ratio. All figures are variances of
 /// log-ratios: 0.0009 is a standard deviation of 3 %.
 ///
 /// A component is absent where the data cannot tell it from the levels below. It is 0 where the level above
@@ -67,7 +67,7 @@ impl Components {
 ///
 /// # Errors
 ///
-/// If a log-ratio is not finite, or the values are too large for their variance. Too little data is no error:
+/// If a log-ratio is not finite, or the values are too large for their variance. Too little data is not an error:
 /// the component is absent.
 pub fn components(paired: &Paired) -> Result<Components, EstimateError> {
     let launches = paired.block_means()?;

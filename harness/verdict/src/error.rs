@@ -1,6 +1,6 @@
 use crate::student::MIN_TAIL;
 
-/// Why samples could not be reduced to an estimate. Positions count from 0.
+/// A fault of samples that keeps them from being reduced to an estimate. Positions count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EstimateError {

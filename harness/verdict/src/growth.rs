@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Interval, median};
 
-/// Parts of a series that are held against each other. A leak adds to each of them. What grows in steps, such as a vector
-/// that doubles its room or a cache that fills, cannot reach all of them: the middles of the last three lie closer
+/// Parts of a series that are held against each other. A leak adds to each of them. Growth in steps, such as that of
+/// a vector that doubles its room or a cache that fills, cannot reach all of them: the middles of the last three lie closer
 /// together than two steps of a factor of 1.4 or more.
 const PARTS: usize = 8;
 /// Each part has to grow by this share of what the parts grow by as a rule.
@@ -17,11 +17,11 @@ const Z: f64 = 2.576;
 /// Standard deviations that noise may add up to.
 const NOISE: f64 = 4.0;
 
-/// What a series showed.
+/// The verdict on a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GrowthVerdict {
-    /// It does not grow by anything that could be seen.
+    /// It does not grow by anything that can be seen.
     Flat,
     /// It grows from iteration to iteration, throughout.
     Grows,
@@ -29,19 +29,19 @@ pub enum GrowthVerdict {
     Unclear,
 }
 
-/// By what a series is judged.
+/// The limits that a series is judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GrowthPolicy {
     /// The least that it can change by: a byte where bytes are counted, a page where pages are.
     pub resolution: f64,
-    /// What it may gain over its second half without a leak, because it moves by itself.
+    /// The gain over its second half that is not a leak, because the value moves by itself.
     pub slack: f64,
 }
 
-/// How a series grew.
+/// The growth of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrowthTest {
-    /// What follows.
+    /// The verdict.
     pub verdict: GrowthVerdict,
     /// Iterations from the first point to the last.
     pub iterations: f64,
@@ -60,7 +60,7 @@ pub struct GrowthTest {
 }
 
 /// Judges whether a series of (iterations so far, value) grows; `None` where it has less than two points, or where
-/// iterations do not increase or a figure is no finite number.
+/// iterations do not increase or a figure is not a finite number.
 pub fn judge_growth(points: &[(f64, f64)], policy: GrowthPolicy) -> Option<GrowthTest> {
     let (first, last) = (points.first()?, points.last()?);
     let is_finite = points.iter().all(|(at, value)| at.is_finite() && value.is_finite());

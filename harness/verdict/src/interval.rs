@@ -22,6 +22,12 @@ impl Interval {
         self.lower <= value && value <= self.upper
     }
 
+    /// Whether every value is beyond `limit`, `Some(true)`, or none is, `Some(false)`; none where the interval holds
+    /// both.
+    pub fn is_beyond(&self, limit: f64) -> Option<bool> {
+        if self.lower > limit { Some(true) } else { (self.upper <= limit).then_some(false) }
+    }
+
     /// Half the distance between the bounds.
     pub fn half_width(&self) -> f64 {
         self.upper / 2.0 - self.lower / 2.0
@@ -49,6 +55,17 @@ mod tests {
     #[case::not_a_number(f64::NAN, false)]
     fn an_interval_contains_its_bounds_and_what_lies_between(#[case] value: f64, #[case] expected: bool) {
         assert_eq!(Interval { lower: -1.0, upper: 3.0 }.contains(value), expected);
+    }
+
+    #[rstest]
+    #[case::below_both(-2.0, Some(true))]
+    #[case::at_the_lower_bound(-1.0, None)]
+    #[case::inside(0.0, None)]
+    #[case::at_the_upper_bound(3.0, Some(false))]
+    #[case::above_both(4.0, Some(false))]
+    #[case::not_a_number(f64::NAN, None)]
+    fn an_interval_is_beyond_a_limit_that_it_does_not_hold(#[case] limit: f64, #[case] beyond: Option<bool>) {
+        assert_eq!(Interval { lower: -1.0, upper: 3.0 }.is_beyond(limit), beyond);
     }
 
     #[test]

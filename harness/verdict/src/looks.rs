@@ -28,7 +28,7 @@ pub struct Looks {
     looks: Vec<Look>,
 }
 
-/// Why a list of looks is no plan.
+/// A list of looks that is not a plan.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LooksError {

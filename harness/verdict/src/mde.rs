@@ -8,7 +8,7 @@ pub const MDE_POWER: f64 = 0.90;
 /// The most launches that [`Detection::launches_needed`] answers with; beyond it, no run would be that long.
 pub const MAX_LAUNCHES_NEEDED: usize = 1_000_000;
 
-/// What counts as detecting an effect: that the lower bound of `theta` exceeds a threshold. All effects are
+/// The rule by which an effect counts as detected: the lower bound of `theta` exceeds a threshold. All effects are
 /// log-ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -131,7 +131,7 @@ mod tests {
         let detection = Detection::new(0.0, 0.01);
         let needed = detection.launches_needed(1.6, 1.0);
         assert!(needed.is_some());
-        // At four launches the large figures overflow, which is no reason to stop there.
+        // At four launches the large figures overflow, which is not a reason to stop there.
         assert_eq!(detection.mde(1e308, 4), None);
         assert_eq!(detection.launches_needed(1.6e308, 1e308), needed);
     }

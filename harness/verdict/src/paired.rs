@@ -12,7 +12,7 @@ pub fn log_ratio(candidate: f64, reference: f64) -> f64 {
 }
 
 /// Two rounds: the sides in a random order, and then in its reverse, so that a drift which is linear over the
-/// block cancels in their mean. Both members are log-ratios. A round without its reverse is no block.
+/// block cancels in their mean. Both members are log-ratios. A round without its reverse is not a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     /// The log-ratio of the first round.
@@ -112,7 +112,7 @@ impl Paired {
 ///
 /// # Errors
 ///
-/// If a log-ratio is not finite. No launches at all are no error here.
+/// If a log-ratio is not finite. No launches at all are not an error here.
 pub fn launch_values(paired: &Paired) -> Result<Vec<f64>, EstimateError> {
     // Refuses what is not finite, by its place.
     paired.block_means()?;

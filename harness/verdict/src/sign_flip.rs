@@ -2,7 +2,7 @@
 /// million.
 pub const MAX_SIGN_FLIP_LAUNCHES: usize = 20;
 
-/// Why the exact sign-flip test has no answer.
+/// A reason for which the exact sign-flip test has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignFlipError {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// How many values there are; never 0.
+    /// The number of values; never 0.
     pub n: usize,
     /// The smallest value.
     pub min: f64,

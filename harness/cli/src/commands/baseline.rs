@@ -1,12 +1,16 @@
 //! `perfharness baseline`
 
-use perfharness_engine::{fingerprint, source_state};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jiff::Timestamp;
 use perfharness_contract::Effort;
+use perfharness_engine::{fingerprint, source_state};
+use perfharness_record::baseline::accept::{AcceptError, Terms, accept};
+use perfharness_record::baseline::{Baseline, difference, file};
+use perfharness_record::{Pattern, RunRecord, file as record_file};
+use perfharness_report::render::{render_baseline, render_changes};
 
 use super::Terminal;
 use super::gate::baselines_at;
@@ -17,11 +21,6 @@ use crate::args::{
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::versions::Repository;
-use perfharness_record::Pattern;
-use perfharness_record::baseline::accept::{AcceptError, Terms, accept};
-use perfharness_record::baseline::{Baseline, difference, file};
-use perfharness_record::{RunRecord, file as record_file};
-use perfharness_report::render::{render_baseline, render_changes};
 
 /// Accepts figures, or shows what is accepted.
 pub(super) fn baseline(

@@ -66,7 +66,7 @@ fn found(record: &RunRecord, id: &BenchmarkId, share: f64, delta: f64) -> Option
     Some(PlantedRow {
         share: length.planted(share).iterations as f64 / length.iterations as f64 - 1.0,
         effect: estimate.theta,
-        found: estimate.interval.is_some_and(|interval| interval.lower > delta),
+        found: estimate.interval.is_some_and(|interval| interval.is_beyond(delta) == Some(true)),
     })
 }
 

@@ -1,13 +1,14 @@
 //! `perfharness compare`
 
+use perfharness_record::baseline::accept::{conditions_of, difference, of_record};
+use perfharness_record::compare::{Terms, judge};
+use perfharness_record::file;
+
 use super::Terminal;
 use super::gate::{check_places, finish};
 use crate::args::CompareOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
-use perfharness_record::baseline::accept::{conditions_of, difference, of_record};
-use perfharness_record::compare::{Terms, judge};
-use perfharness_record::file;
 
 /// Judges one record against another. Times are advisory: two runs of different times hold whatever changed in between.
 pub(super) fn compare(opts: &CompareOpts, config: &Config, terminal: &Terminal) -> CommandResult {

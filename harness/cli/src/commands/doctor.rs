@@ -3,8 +3,7 @@
 use super::Terminal;
 use crate::args::DoctorOpts;
 use crate::config::Config;
-use crate::doctor::render_diagnosis;
-use crate::doctor::{Diagnosis, Facts};
+use crate::doctor::{Diagnosis, Facts, render_diagnosis};
 use crate::exit::CommandResult;
 
 /// Says what this machine can measure.

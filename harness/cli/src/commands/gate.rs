@@ -64,7 +64,7 @@ pub(super) fn gate(
         return Ok(Exit::INTERRUPTED);
     }
     let mut report = judge(&record, &terms);
-    report.remarks.splice(0..0, rules.remarks.iter().cloned());
+    report.remarks.splice(0..0, rules.remarks.iter().cloned().map(Into::into));
     let code = finish(&report, &opts.show, Some(&path), terminal)?;
     // A user who named a place for the record wants nothing else there.
     if opts.output.is_none() {

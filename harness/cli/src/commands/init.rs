@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use perfharness_record::file::write_atomically;
+
 use super::Terminal;
 use crate::config::{CONFIG_FILE, CONFIG_TEMPLATE};
 use crate::exit::{CommandError, CommandResult, Exit};
-use perfharness_record::file::write_atomically;
 
 /// Writes a commented configuration.
 pub(super) fn init(terminal: &Terminal) -> CommandResult {

@@ -1,7 +1,11 @@
 //! `perfharness memory`.
 
 use jiff::Timestamp;
+use perfharness_engine::measure::{ProcessExecutor, follow_side};
+use perfharness_engine::plan::Plan;
 use perfharness_engine::source_state;
+use perfharness_report::memory::{Course, INDEX_FILE, MemoryIndex, write};
+use perfharness_report::render::render_memory;
 use perfharness_verdict::GrowthVerdict;
 
 use super::Terminal;
@@ -10,10 +14,6 @@ use super::places::default_path;
 use crate::args::MemoryOpts;
 use crate::config::Config;
 use crate::exit::CommandResult;
-use perfharness_engine::measure::{ProcessExecutor, follow_side};
-use perfharness_engine::plan::Plan;
-use perfharness_report::memory::{Course, INDEX_FILE, MemoryIndex, write};
-use perfharness_report::render::render_memory;
 
 /// Name of the folder beside a record.
 pub(super) const FOLDER: &str = "memory";

@@ -22,14 +22,14 @@ mod workers;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
+use perfharness_engine::probe;
+use perfharness_record::schema::{gate_schema, run_schema};
 
 use crate::args::{Cli, Command, SchemaOf};
 use crate::config::Config;
 use crate::exit::{CommandResult, Exit, exit_code};
 pub(crate) use crate::terminal::Terminal;
 use crate::terminal::{say_of_arguments, tame_panics};
-use perfharness_engine::probe;
-use perfharness_record::schema::{gate_schema, run_schema};
 
 /// Reads the arguments, does what they say, and tells the exit code.
 pub fn main() -> ExitCode {

@@ -3,11 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-
-use super::Terminal;
-use super::memory::FOLDER as MEMORY_FOLDER;
-use super::profile::FOLDER;
-use crate::exit::CommandError;
 use perfharness_record::baseline::Baseline;
 use perfharness_record::baseline::accept::{conditions_of, difference};
 use perfharness_record::baseline::file::read_all;
@@ -20,6 +15,11 @@ use perfharness_report::memory::MemoryIndex;
 use perfharness_report::profile::FlameIndex;
 use perfharness_report::render::page::view::{Material, index, page};
 use perfharness_report::render::page::{render_index, render_page};
+
+use super::Terminal;
+use super::memory::FOLDER as MEMORY_FOLDER;
+use super::profile::FOLDER;
+use crate::exit::CommandError;
 
 /// Makes pages by the same rules.
 pub(super) struct Pages<'a> {

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use perfharness_record::file;
+use perfharness_report::history::{Found, Reports, Summary};
+use perfharness_report::render::{ExportFormat, export};
 
 use super::Terminal;
 use super::pages::{Pages, read_samples};
 use crate::args::ReportOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
-use perfharness_record::file;
-use perfharness_report::history::{Found, Reports, Summary};
-use perfharness_report::render::{ExportFormat, export};
 
 /// Makes pages from records alone, or prints a record for another program.
 pub(super) fn report(opts: &ReportOpts, config: &Config, terminal: &Terminal) -> CommandResult {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use perfharness_contract::Digest;
-
-use super::Terminal;
-use crate::args::ShowOpts;
-use crate::exit::{CommandError, CommandResult, Exit};
 use perfharness_record::file::{read_regular, through_links};
 use perfharness_record::samples::MOST_BYTES;
 use perfharness_record::{RunRecord, file};
 use perfharness_report::render::render_record;
+
+use super::Terminal;
+use crate::args::ShowOpts;
+use crate::exit::{CommandError, CommandResult, Exit};
 
 /// Shows the result of a record again.
 pub(super) fn show(opts: &ShowOpts, terminal: &Terminal) -> CommandResult {

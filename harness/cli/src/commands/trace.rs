@@ -1,7 +1,14 @@
 //! `perfharness trace`.
 
-use perfharness_engine::source_state;
 use std::path::{Path, PathBuf};
+
+use perfharness_engine::measure::{ProcessExecutor, Traced, trace_side};
+use perfharness_engine::plan::Plan;
+use perfharness_engine::source_state;
+use perfharness_report::render::render_traces;
+use perfharness_report::trace::{
+    Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
+};
 
 use super::Terminal;
 use super::alone::{exit_code, has_failed, prepare, workers_failed};
@@ -9,12 +16,6 @@ use super::places::default_path;
 use crate::args::TraceOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult};
-use perfharness_engine::measure::{ProcessExecutor, Traced, trace_side};
-use perfharness_engine::plan::Plan;
-use perfharness_report::render::render_traces;
-use perfharness_report::trace::{
-    Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
-};
 
 /// Name of the folder beside a record.
 const FOLDER: &str = "traces";

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{MAIN_SEPARATOR, Path};
 
+use perfharness_record::WorkerCommand;
+
 use crate::args::WorkerOpts;
 use crate::config::{Config, program_name};
 use crate::exit::CommandError;
-use perfharness_record::WorkerCommand;
 
 /// The workers that arguments and configuration name; the built-in one where neither names any.
 pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerCommand>, CommandError> {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_engine::probe::Nvidia;
 use perfharness_gpu::{AdapterFacts, Timestamps};
+use perfharness_record::telemetry::SeriesDef;
+use perfharness_record::{Machine, SourceState};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, findings};
-use perfharness_engine::probe::Nvidia;
-use perfharness_record::telemetry::SeriesDef;
-use perfharness_record::{Machine, SourceState};
 
 /// Version of the format of `doctor --json`. New fields can come without a new version.
 ///

@@ -1,13 +1,12 @@
 //! What follows from the facts. Pure, so that every machine can be tested on one.
 
+use perfharness_engine::measure::MIN_CLOCK_STEPS;
+use perfharness_engine::probe::{Nvidia, NvidiaDevice, executes_nothing};
 use perfharness_gpu::{AdapterKind, Timestamps};
+use perfharness_record::{SourceState, units};
 use serde::{Deserialize, Serialize};
 
 use super::{AdapterReport, Conditions, Facts};
-use perfharness_engine::measure::MIN_CLOCK_STEPS;
-use perfharness_engine::probe::{Nvidia, NvidiaDevice, executes_nothing};
-use perfharness_record::SourceState;
-use perfharness_record::units;
 
 /// Load for each core above which other programs are likely to run on the core of a worker. Half of the cores are then
 /// taken, and a comparison needs two for itself: one for the harness, one for the worker.

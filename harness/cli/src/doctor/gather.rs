@@ -1,20 +1,19 @@
 //! Looking at the machine.
 
-use perfharness_engine::{read_machine, source_state};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use perfharness_engine::ask::ProbeError;
+use perfharness_engine::ceiling::kept_ceilings;
+use perfharness_engine::probe::Tried;
+use perfharness_engine::telemetry::watched;
+use perfharness_engine::{probe, read_machine, source_state};
 use perfharness_gpu::{AdapterFacts, Timestamps, choose_adapter};
 use perfharness_platform::{self as platform, clock};
+use perfharness_record::plain_text::plain;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::{AdapterReport, Conditions, Facts, GpuReport, Insight, RecordPlace};
-use perfharness_engine::ask::ProbeError;
-use perfharness_engine::ceiling::kept_ceilings;
-use perfharness_engine::probe;
-use perfharness_engine::probe::Tried;
-use perfharness_engine::telemetry::watched;
-use perfharness_record::plain_text::plain;
 
 /// The folder that records are written below.
 const REPORTS: &str = "reports";

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use perfharness_engine::probe::{Nvidia, NvidiaDevice};
 use perfharness_gpu::Timestamps;
+use perfharness_record::{SourceState, units};
+use perfharness_report::render::{Layout, heading, wrap};
 
 use super::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Insight, Severity};
-use perfharness_engine::probe::{Nvidia, NvidiaDevice};
-use perfharness_record::SourceState;
-use perfharness_record::units;
-use perfharness_report::render::{Layout, heading, wrap};
 
 /// Where values begin.
 const VALUES: usize = 16;

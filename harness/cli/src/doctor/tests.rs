@@ -1,10 +1,10 @@
 //! Machines that are not at hand.
 
+use perfharness_engine::probe::{Nvidia, NvidiaDevice, NvidiaProcess};
 use perfharness_gpu::{AdapterFacts, AdapterKind, Timestamps, choose_adapter};
+use perfharness_record::{Machine, SourceState};
 
 use super::*;
-use perfharness_engine::probe::{Nvidia, NvidiaDevice, NvidiaProcess};
-use perfharness_record::{Machine, SourceState};
 
 fn adapter(name: &str, kind: AdapterKind) -> AdapterReport {
     let facts = AdapterFacts {

@@ -6,15 +6,15 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use perfharness_engine::measure::forget_repository;
 use perfharness_platform::{has_ended, kill_tree, spawn_bound};
+use perfharness_record::short_commit;
 
 use super::place::{Place, SidePlace, remove};
 use super::relocation::{Relocation, without_dots};
 use super::side::{Version, workers};
 use super::{Repository, VersionsError};
 use crate::config::{Config, WorkerConfig};
-use perfharness_engine::measure::forget_repository;
-use perfharness_record::short_commit;
 
 /// Placeholder, in a build or worker command, for the folder that a version is built into.
 pub(super) const TARGET: &str = "{target}";

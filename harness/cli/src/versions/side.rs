@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
 use perfharness_platform::{env, is_shared_library, library_path_variable};
+use perfharness_record::WorkerCommand;
 
 use super::VersionsError;
 use super::build::{BuildRecipe, TARGET};
 use super::place::{Content, SidePlace, digest_of, folders_with};
 use super::relocation::Relocation;
 use crate::config::{WorkerConfig, program_name};
-use perfharness_record::WorkerCommand;
 
 /// Built version of the code.
 #[derive(Clone, Debug)]

@@ -5,8 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use perfharness::doctor::render_diagnosis;
-use perfharness::doctor::{Diagnosis, FORMAT_VERSION, Facts};
+use perfharness::doctor::{Diagnosis, FORMAT_VERSION, Facts, render_diagnosis};
 use perfharness_engine::ask::{ProbeError, ask};
 use perfharness_platform::{clock, env};
 use perfharness_report::render::Layout;

@@ -1,9 +1,8 @@
 //! Whatever happens to the harness, or is done to it, it leaves a record that is whole or none, and nothing else.
 
-use std::fs;
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use perfharness_contract::OutcomeKind;
 use perfharness_platform::clock;

@@ -1,13 +1,12 @@
 //! A folder to start the program in, and what came of it.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use perfharness_platform::{clock, env};
 use perfharness_record::{BenchmarkRecord, RunRecord, file};

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use perfharness_contract::OutcomeKind;
-use perfharness_gpu::{metric, testing::require_adapter};
+use perfharness_gpu::metric;
+use perfharness_gpu::testing::require_adapter;
 
 use crate::fixture::Harness;
 

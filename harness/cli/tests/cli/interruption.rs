@@ -1,11 +1,10 @@
 //! A run that is cut off goes on where it was, and nothing that was measured is lost or counted twice.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use perfharness_contract::{OutcomeKind, standard};
 use perfharness_platform::clock;

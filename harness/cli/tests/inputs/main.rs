@@ -9,11 +9,10 @@ mod damage;
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::{Path, PathBuf};
     use std::sync::mpsc::{RecvTimeoutError, channel};
-    use std::thread;
     use std::time::Duration;
+    use std::{fs, thread};
 
     use perfharness::inputs::KINDS;
     use perfharness_platform::{env, self_peak_rss_bytes};

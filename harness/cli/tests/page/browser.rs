@@ -1,11 +1,10 @@
 //! A browser of its own for each test: found, started without a window, and ended with the test.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use perfharness_platform::{clock, env, exit_of};
 use serde_json::json;

@@ -33,14 +33,10 @@ mod views;
 
 #[cfg(test)]
 mod tests {
-    use crate::axe;
     use crate::browser::Browser;
     use crate::documents::{Document, documents};
-    use crate::filter;
-    use crate::hover;
-    use crate::sorting;
     use crate::tab::Tab;
-    use crate::views;
+    use crate::{axe, filter, hover, sorting, views};
 
     /// Makes one check of every document, and fails with all that it found.
     fn judge(check: impl Fn(&mut Tab<'_>, &Document) -> Vec<String>) {

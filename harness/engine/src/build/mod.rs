@@ -11,21 +11,19 @@ use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
     CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, standard,
 };
-use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
-
-use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
-use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::compare::judge_claims;
 use perfharness_record::{
-    BaseRecord, BenchmarkRecord, CaseRecord, CheckRecord, ComparisonRecord, FORMAT_VERSION, FreshRecord,
-    LaunchRecord, MetricRecord, RunInfo, RunRecord, SampleRecord, SamplesRef, SelectedRecord, TimeUse,
-    VersionsRecord, WarmUpRecord, WorkerRecord,
+    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, CheckRecord, ComparisonRecord, Environment,
+    FORMAT_VERSION, FreshRecord, LaunchRecord, Machine, MetricRecord, Origin, Outcome, Redefinition, RunInfo,
+    RunRecord, SampleRecord, SamplesRef, SelectedRecord, Side, SourceState, Stage, TimeUse, VersionsRecord,
+    WarmUpRecord, WorkerRecord,
 };
-use perfharness_record::{CaseEnd, Outcome};
-use perfharness_record::{Environment, Machine, SourceState};
-use perfharness_record::{Origin, Redefinition, Side, Stage};
+use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
+
+use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
+use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
 /// What a record says beside what was measured.
 #[derive(Clone, Debug)]

@@ -1,17 +1,14 @@
 //! The readings of a run as columns, told apart by what was measured meanwhile.
 
-use perfharness_record::telemetry::Column;
-use perfharness_record::telemetry::Tag;
-use perfharness_record::telemetry::Telemetry;
-use perfharness_record::telemetry::WorkerColumns;
 use std::collections::BTreeMap;
 
 use perfharness_contract::Number;
+use perfharness_record::Origin;
+use perfharness_record::telemetry::{Column, Tag, Telemetry, WorkerColumns};
 
 use crate::measure::{RunState, SampleEvent, WatchState, WorkerRef};
 use crate::plan::Plan;
 use crate::telemetry::{ProcessReading, Tick};
-use perfharness_record::Origin;
 
 /// A gap of so many intervals is one in which nobody measured: a run that was continued, perhaps after a restart, with which
 /// the clock begins anew.
@@ -180,9 +177,8 @@ fn rounded(value: f64) -> Number {
 
 #[cfg(test)]
 mod tests {
-    use perfharness_record::telemetry::SeriesDef;
-
     use perfharness_contract::protocol::Mode;
+    use perfharness_record::telemetry::SeriesDef;
 
     use super::*;
     use crate::measure::{Event, SampleRow};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use perfharness_platform::cache_folder;
-
-use crate::ask::{ProbeError, ask, question};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::file::{read_text, write_atomically};
+
+use crate::ask::{ProbeError, ask, question};
 
 /// Age from which ceilings are measured again: drivers, kernels and neighbours change.
 const KEPT: Duration = Duration::from_hours(7 * 24);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::{Number, Reading};
 use perfharness_gpu::{DeviceCeilings, Gpu, GpuOptions};
-
-use super::host;
 use perfharness_record::ceilings::{
     Ceiling, DEVICE_COPY, DISPATCH, DOWNLOAD, FILE_WRITE, HALF_OPERATIONS, HOST_COPY, OPERATIONS, SYNC,
     UPLOAD,
 };
+
+use super::host;
 
 /// Measures the host, and the device that a run with this `--device` uses; takes about eight seconds.
 pub fn measure(device: &str) -> BTreeMap<String, Ceiling> {

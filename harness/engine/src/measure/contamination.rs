@@ -2,8 +2,7 @@
 
 use perfharness_contract::protocol::SampleReply;
 use perfharness_platform::MachineCounters;
-use perfharness_record::Contamination;
-use perfharness_record::Flag;
+use perfharness_record::{Contamination, Flag};
 
 use super::executor::Executor;
 use crate::telemetry::DeviceState;

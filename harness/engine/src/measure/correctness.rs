@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, Reading};
 use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_record::Outcome;
 
 use super::CheckStage;
-use perfharness_record::Outcome;
 
 /// Judges the check of one side. `passed` beside an error that is above its tolerance or not finite counts as wrong.
 pub(super) fn judge(stage: CheckStage, reply: &CheckReply) -> Result<(), Outcome> {
@@ -82,8 +82,9 @@ pub(super) fn same_work(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_contract::{Check, Digest, Number};
+
+    use super::*;
 
     fn reply(check: Check) -> CheckReply {
         CheckReply { check, readings: BTreeMap::new() }

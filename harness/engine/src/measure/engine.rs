@@ -1,6 +1,7 @@
 //! Running of a plan: case after case, launch after launch, until each case is measured enough.
 
 use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_record::Outcome;
 use perfharness_verdict::{Components, components, estimate, level};
 
 use super::event::{Event, LaunchTiming};
@@ -11,7 +12,6 @@ use super::state::{CaseState, RunState};
 use super::stopping::{Progress, decide};
 use super::{SampleEvent, allocation};
 use crate::plan::{CasePlan, Plan};
-use perfharness_record::Outcome;
 
 /// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl CaseRunner<'_, '_> {
         let confidence = self.confidence_at(launches);
         self.comparisons().into_iter().all(|(c, r)| {
             let interval = estimate(&self.state().paired(c, r), confidence).ok().and_then(|e| e.interval);
-            interval.is_some_and(|i| i.lower > threshold || i.upper <= threshold)
+            interval.is_some_and(|interval| interval.is_beyond(threshold).is_some())
         })
     }
 

@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode, Reading};
+use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
 use serde::{Deserialize, Serialize};
 
 use super::WarmUp;
 use crate::telemetry::News;
-use perfharness_record::CaseEnd;
-use perfharness_record::Outcome;
-use perfharness_record::Pairing;
-use perfharness_record::{Contamination, Flag};
 
 /// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{HelloReply, Request};
 use perfharness_platform::{MachineCounters, ProcessUsage};
+use perfharness_record::Outcome;
 use serde::de::DeserializeOwned;
 
 use super::launch::{Interrupted, SLOWDOWN_ALLOWED};
 use crate::plan::Plan;
 use crate::telemetry::{DeviceState, News};
-use perfharness_contract::OutcomeKind;
-use perfharness_record::Outcome;
 
 /// Reason why a call has no answer. The session is over in either case.
 #[derive(Debug)]

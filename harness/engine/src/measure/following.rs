@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perfharness_contract::gpu_metric as gpu;
 use perfharness_contract::protocol::{Mode, Reading, SampleReply};
-use perfharness_contract::standard;
-
+use perfharness_contract::{gpu_metric as gpu, standard};
 use perfharness_record::{Followed, MemoryPoint, MemoryStory, Outcome, Side};
 
 use super::executor::{CallError, Executor, unless_interrupted};

@@ -7,10 +7,9 @@
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::{Description, FRAME_START, Mode, Request, SampleRequest, WireError};
+use perfharness_record::plain_text::is_plain;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use perfharness_record::plain_text::is_plain;
 
 /// Longest line of a worker's stdout, in bytes. The largest answers are traces and profiles: one of 16,384 spans of a GPU,
 /// 10,000 iterations and 8,192 points takes 2.8 MiB.
@@ -174,10 +173,10 @@ pub(super) fn shortened(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use perfharness_record::plain_text::make_plain;
     use serde_json::{Value, json};
 
     use super::*;
-    use perfharness_record::plain_text::make_plain;
 
     const SMALL: Bounds = Bounds { bytes: 100, values: 10 };
 

@@ -7,12 +7,11 @@ use perfharness_contract::protocol::{
     CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
 };
 use perfharness_contract::{MetricDef, OutcomeKind};
+use perfharness_record::{Origin, Outcome};
 use perfharness_verdict::Allocation;
 use serde::de::IgnoredAny;
 
-use super::SampleLength;
 use super::contamination::{self, MachineState};
-use super::correctness;
 use super::engine::Recorder;
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{
@@ -22,9 +21,8 @@ use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order};
 use super::plausible::{SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp, WarmUpLimits};
+use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
-use perfharness_record::Origin;
-use perfharness_record::Outcome;
 
 /// The user asked the harness to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use perfharness_contract::protocol::{
 };
 use perfharness_contract::{Check, Digest, OutcomeKind};
 use perfharness_platform::{MachineCounters, ProcessUsage};
+use perfharness_record::{Contamination, Outcome};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{CallError, Executor, LaunchOptions, Opened, Session};
-use perfharness_record::{Contamination, Outcome};
 
 /// Offset by which the workers' clocks are behind the harness's.
 const CLOCK_OFFSET_NS: i64 = 5_000;

@@ -17,6 +17,8 @@ use perfharness_platform::{
     Exit, MachineCounters, ProcessUsage, clock, exit_of, has_ended, kill_tree, limit_memory,
     machine_counters, process_usage, spawn_bound,
 };
+use perfharness_record::plain_text::plain;
+use perfharness_record::{Outcome, WorkerCommand};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::anchor::Anchor;
@@ -25,8 +27,6 @@ use super::frame::{Answer, Bounds, LONGEST_LINE, shortened, start_in};
 use super::scratch::Scratch;
 use crate::ask::ends_within;
 use crate::telemetry::{DeviceState, News, Watcher};
-use perfharness_record::plain_text::plain;
-use perfharness_record::{Outcome, WorkerCommand};
 
 /// Last lines of a worker that are kept for its outcome.
 const KEPT_LINES: usize = 20;

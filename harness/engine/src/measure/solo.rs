@@ -8,17 +8,15 @@ use perfharness_contract::protocol::{
     CheckReply, HelloReply, Mode, Prepared, Request, SampleReply, SampleRequest,
 };
 use perfharness_platform::ProcessUsage;
+use perfharness_record::{Outcome, Side};
 
-use super::correctness;
 use super::event::CheckStage;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call, deadline};
 use super::order::PlacementRounds;
 use super::plausible::{SuspendedClock, refutation};
-use super::warm_up;
 use super::worker_clock::WorkerClock;
+use super::{correctness, warm_up};
 use crate::plan::Plan;
-use perfharness_record::Outcome;
-use perfharness_record::Side;
 
 /// Rounds of the one placement. The launch number, and so the inputs, differ from those of launches with timed samples.
 const ROUNDS: PlacementRounds = PlacementRounds { launch: 2_000, placement: 0 };

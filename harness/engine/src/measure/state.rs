@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode};
+use perfharness_record::{CaseEnd, Contamination, Outcome, Pairing};
 use perfharness_verdict::{Block, Launch, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
 use super::{SampleLength, WarmUp};
-use perfharness_record::CaseEnd;
-use perfharness_record::Contamination;
-use perfharness_record::Outcome;
-use perfharness_record::Pairing;
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use perfharness_contract::protocol::{Mode, Reading, Request, SampleRequest};
 use perfharness_contract::{BenchmarkId, Effort, MetricDef, OutcomeKind, input_rng};
+use perfharness_record::{CaseEnd, Design, LookPlan, Origin, Outcome, Side};
 use perfharness_verdict::{Estimate, estimate};
 use rand_pcg::rand_core::Rng as _;
 
@@ -24,9 +25,6 @@ use super::mock::{Entry, Fault, MockExecutor, Script, Step};
 use super::order::PlacementRounds;
 use super::{CaseState, CheckStage, Ended, Event, RunState, SampleEvent, run_plan};
 use crate::plan::{CaseDesign, CasePlan, Plan};
-use perfharness_record::Side;
-use perfharness_record::{CaseEnd, Outcome};
-use perfharness_record::{Design, LookPlan, Origin};
 
 const MS: f64 = 1e6;
 const PLENTY: Duration = Duration::from_secs(1_000_000);

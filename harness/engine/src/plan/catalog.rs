@@ -2,9 +2,8 @@
 
 use perfharness_contract::WorkloadDef;
 use perfharness_contract::protocol::HelloReply;
-use serde::{Deserialize, Serialize};
-
 use perfharness_record::{Outcome, WorkerCommand};
+use serde::{Deserialize, Serialize};
 
 /// A worker and what became of asking it for its workloads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -13,14 +13,11 @@ pub use pairs::pairs;
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};
 
-use perfharness_record::Design;
-use perfharness_record::LookPlan;
-use perfharness_record::Side;
-use perfharness_record::Stage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::{Effort, Name};
+use perfharness_record::{Design, LookPlan, Side, Stage};
 use serde::{Deserialize, Serialize};
 
 /// Everything that a run is going to do; a function of the arguments and of what the workers describe.

@@ -1,9 +1,9 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
-use perfharness_contract::Role;
+use perfharness_record::{LookPlan, Origin, Side};
+use perfharness_verdict::judge::time_counts;
 
 use super::{CaseDesign, CasePlan, Catalog, Selection};
-use perfharness_record::{LookPlan, Origin, Side};
 
 /// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
 const LAUNCHES_TO_COUNT: u32 = 2;
@@ -30,9 +30,10 @@ pub fn pairs(
         let roles =
             catalog.definition(case.workload.as_str()).map(|d| d.variants.as_slice()).unwrap_or_default();
         for side in &case.sides {
-            let is_exhibit = roles.iter().any(|v| v.id == side.benchmark.variant && v.role == Role::Slow);
+            let counts =
+                roles.iter().find(|v| v.id == side.benchmark.variant).is_none_or(|v| time_counts(v.role));
             let before = counterpart(case, side).filter(|_| side.skip.is_none());
-            let counts_only = is_exhibit || before.is_none();
+            let counts_only = !counts || before.is_none();
             let reference = before.is_some().then_some(0);
             let ours = Side { origin: Origin::Head, reference, ..side.clone() };
             pairs.push(CasePlan {

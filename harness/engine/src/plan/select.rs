@@ -131,8 +131,9 @@ fn nearest(catalog: &Catalog, text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn catalog() -> Catalog {
         let definition = serde_json::from_value(json!({

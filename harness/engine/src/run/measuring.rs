@@ -13,12 +13,11 @@ use perfharness_record::{
 use super::place::keep_older;
 use super::{Listener, Note, Place, Prepared, Request, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
-use crate::ceiling;
-use crate::fingerprint;
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, RunLock};
 use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
 use crate::telemetry::Watcher;
+use crate::{ceiling, fingerprint};
 
 /// A run that goes on.
 pub struct Run {

@@ -1,10 +1,10 @@
 //! GPUs that the operating system reports, for those that NVIDIA's library does not know.
 
 use perfharness_contract::Number;
+use perfharness_record::telemetry::quantity;
 use sysinfo::Gpus;
 
 use super::reading::{Tick, Watched};
-use perfharness_record::telemetry::quantity;
 
 /// GPUs that the system lists.
 pub(super) struct OtherGpus {

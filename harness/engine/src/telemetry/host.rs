@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
+use perfharness_record::telemetry::quantity;
 use sysinfo::{
     CpuRefreshKind, MemoryRefreshKind, Pid, ProcessRefreshKind, ProcessesToUpdate, RefreshKind, System,
 };
 
 use super::reading::{ProcessReading, Tick, Watched};
-use perfharness_record::telemetry::quantity;
 
 /// Processors and memory of this machine, and the processes that are watched.
 pub(super) struct Host {

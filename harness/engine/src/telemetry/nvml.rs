@@ -10,10 +10,10 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use perfharness_contract::Number;
 use perfharness_platform::env;
+use perfharness_record::telemetry::{SeriesDef, quantity};
 
 use super::gpus::of_gpu;
 use super::reading::{Tick, Watched};
-use perfharness_record::telemetry::{SeriesDef, quantity};
 
 /// Environment variable that names the library if the system does not find it.
 const LIBRARY: &str = "PERFHARNESS_NVML";

@@ -7,12 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use perfharness_platform::{clock, exit_at_once, self_usage, take_stdout};
+use perfharness_record::telemetry::quantity;
 
 use super::gpus::OtherGpus;
 use super::host::Host;
 use super::nvml::NvidiaGpus;
 use super::reading::{News, Tick, Watched};
-use perfharness_record::telemetry::quantity;
 
 /// Shortest time between two readings; closer ones would say less, as systems count processor time in ticks of 1 to 16 ms.
 const SHORTEST: Duration = Duration::from_millis(200);

@@ -10,15 +10,15 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::time::Duration;
 
 use anyhow::bail;
+use gate::Row;
+use pair::Conditions;
 use perfharness_platform::clock;
 use perfharness_verdict::judge::GateOutcome;
+use rivals::Rival;
 use serde::{Deserialize, Serialize};
 
 use crate::neighbour::Neighbour;
 use crate::{GatesOpts, say};
-use gate::Row;
-use pair::Conditions;
-use rivals::Rival;
 pub(crate) use rivals::side;
 
 /// One gate: a line of the output.

@@ -8,8 +8,7 @@ use perfharness_contract::{
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
-use crate::Pattern;
-use crate::{BenchmarkRecord, RunEnd, RunRecord, SourceState};
+use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, SourceState};
 
 /// What is accepted, beside the records.
 #[derive(Clone, Debug)]

@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry};
 use crate::file::{read_regular, write_atomically};
-use crate::file_name;
-use crate::json;
 use crate::json::BASELINE_LIMITS;
+use crate::{file_name, json};
 
 /// Why a baseline could not be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 /// Changes: 1, the first.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// The speed-up of a variant over its reference within a run: it guards the claims, and hardly depends on the day.
-pub const SPEED_UP: &str = "speed-up";
+// It guards the claims, and hardly depends on the day.
+pub use perfharness_verdict::judge::SPEED_UP;
 
 /// The accepted figures of one machine class.
 #[derive(Clone, Debug, PartialEq)]

@@ -38,7 +38,7 @@ pub fn judge_claims(
     records
 }
 
-/// What there is to say about a claim.
+/// The conclusion about a claim.
 struct Judged {
     measured: Option<f64>,
     interval: Option<Interval>,
@@ -90,7 +90,7 @@ struct Found {
     value: f64,
 }
 
-/// What a candidate reaches, in the terms of a promise.
+/// The figure that a candidate reaches, in the terms of a promise.
 struct Reach<'a> {
     /// Bounds of the reference's level, for savings.
     before: [f64; 2],

@@ -9,34 +9,33 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
-use perfharness_contract::{BenchmarkId, Items, MetricDef, OutcomeKind, Role, standard};
-use perfharness_verdict::judge::{
-    Advisory, ExactFigure, ExactPolicy, GateOutcome, Judgement, Pooled, Seen, SeenState, Verdict, judge_exact,
-};
-use perfharness_verdict::median;
-
 use acknowledgement::acknowledge;
 use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
+use perfharness_contract::gpu_metric::GPU_BUSY;
+use perfharness_contract::{
+    BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
+};
+use perfharness_verdict::judge::{
+    Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
+    Spread, Subject, Verdict, Why, account,
+};
 
-use super::diagnosis::explain;
-use super::policy::{GatePolicy, Subject, direction};
+use super::policy::GatePolicy;
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
-use super::wording;
+use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
-use crate::baseline::{Baseline, SPEED_UP};
-use crate::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, SourceState, WorkerRecord};
+use crate::{BenchmarkRecord, CaseRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
 
-/// What a record is judged by.
+/// The terms that a record is judged by.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// The accepted figures, where there are some.
     pub baseline: Option<&'a Baseline>,
-    /// Which change matters.
+    /// The changes that matter.
     pub policy: &'a GatePolicy,
-    /// What to call when the row is to be measured again, without the benchmark.
+    /// The command that measures a row again, without the benchmark.
     pub command: &'a str,
     /// Whether the accepted figures are the launches of a single run, so that times prove nothing.
     pub one_run: bool,
@@ -51,22 +50,21 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     let mut remarks = Vec::new();
     rows.extend(judging.workers());
     rows.extend(judging.against_base());
-    // Programs that are the same were not measured, and what is accepted says nothing of them.
+    // Programs that are the same were not measured, and accepted figures say nothing of them.
     let identical = record.base.as_ref().is_some_and(|base| base.identical);
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
     confirm_flags(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
-    // One that is not judged by anything still fails the gate when it failed.
+    // A benchmark that failed fails the gate even where nothing judges it.
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
         if !rows.iter().any(|row| row.benchmark == id && row.judgement.verdict == Verdict::Failed) {
-            let judgement = Judgement::failed(how_it_ended(benchmark));
+            let judgement = Judgement::failed(Why::Ended(end(&benchmark.outcome)));
             rows.push(judging.row(&id, None, Against::Expectation, judgement));
         }
     }
-    explain(&mut rows, &|id| judging.items(id));
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     let outcome = GateOutcome::of(rows.iter().map(|row| &row.judgement));
     GateReport {
@@ -94,11 +92,17 @@ fn commit(source: &SourceState) -> Option<String> {
     }
 }
 
-fn how_it_ended(benchmark: &BenchmarkRecord) -> String {
-    let kind = benchmark.outcome.kind.as_str();
-    match &benchmark.outcome.reason {
-        Some(reason) => format!("{kind}: {reason}"),
-        None => kind.to_owned(),
+fn end(outcome: &Outcome) -> End {
+    End { kind: outcome.kind, reason: outcome.reason.clone() }
+}
+
+/// The definition of the speed-up of a variant over its reference, which is judged like a metric.
+fn speed_up() -> MetricDef {
+    MetricDef {
+        unit: "times".into(),
+        kind: MetricKind::Derived,
+        direction: Direction::Higher,
+        ..MetricDef::time(SPEED_UP, "speed-up over its reference")
     }
 }
 
@@ -117,7 +121,6 @@ impl Judging<'_> {
         against: Against,
         judgement: Judgement,
     ) -> Row {
-        let sentence = wording::sentence_of(&judgement, metric);
         Row {
             benchmark: benchmark.to_owned(),
             metric: metric.map(|m| m.id.to_string()),
@@ -125,8 +128,9 @@ impl Judging<'_> {
             unit: metric.map(|m| m.unit.clone()),
             direction: metric.map(|m| m.direction),
             against,
+            items: self.items(benchmark).cloned(),
             judgement,
-            sentence,
+            sentence: None,
             diagnosis: None,
             reproduce: self.command_for(benchmark),
         }
@@ -147,24 +151,24 @@ impl Judging<'_> {
     fn workers(&self) -> Vec<Row> {
         let failed = self.record.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok);
         let row = |worker: &WorkerRecord| {
-            let reason = worker.outcome.reason.clone().unwrap_or_default();
-            let why = format!("{}: {reason}", worker.outcome.kind.as_str());
             let name = format!("worker {}", worker.name);
-            self.row(&name, None, Against::Expectation, Judgement::failed(why))
+            let judgement = Judgement::failed(Why::Ended(end(&worker.outcome)));
+            self.row(&name, None, Against::Expectation, judgement)
         };
         failed.map(row).collect()
     }
 
     fn seen(&self) -> Vec<Seen> {
         let state = |benchmark: &BenchmarkRecord| {
+            let why = || Why::Ended(end(&benchmark.outcome));
             if benchmark.failed() {
-                return SeenState::Failed { why: how_it_ended(benchmark) };
+                return SeenState::Failed { why: why() };
             }
             if !benchmark.succeeded() {
-                return SeenState::Skipped { why: how_it_ended(benchmark) };
+                return SeenState::Skipped { why: why() };
             }
             let wall = benchmark.metrics.get(standard::WALL_TIME);
-            // What is meant to fail leaves no sample.
+            // A benchmark that is meant to fail leaves no sample.
             let samples = wall.map_or(1, |wall| wall.samples as u64);
             SeenState::Measured { samples }
         };
@@ -174,6 +178,39 @@ impl Judging<'_> {
             state: state(benchmark),
         };
         self.record.benchmarks.iter().map(seen).collect()
+    }
+
+    /// The expected benchmarks that were measured; each of the others gets a row. One that is skipped now failed where
+    /// `is_left_out` says that the code is the reason.
+    fn measured(
+        &self,
+        expected: impl Iterator<Item = Expected>,
+        against: Against,
+        is_left_out: impl Fn(&BenchmarkRecord) -> bool,
+        rows: &mut Vec<Row>,
+    ) -> Vec<&BenchmarkRecord> {
+        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                rows.push(self.row("the record", None, against, Judgement::unusable(error)));
+                return Vec::new();
+            }
+        };
+        let mut measured = Vec::new();
+        for Account { id, presence } in accounts {
+            let benchmark = self.benchmark(&id);
+            let is_skipped = matches!(presence, Presence::Skipped { .. });
+            let skipped = benchmark.filter(|b| is_skipped && b.outcome.kind == OutcomeKind::Skipped);
+            let judgement = match skipped.filter(|skipped| is_left_out(skipped)) {
+                Some(skipped) => Some(Judgement::failed(Why::LeftOut(end(&skipped.outcome)))),
+                None => presence.judgement(),
+            };
+            match judgement {
+                Some(judgement) => rows.push(self.row(&id, None, against, judgement)),
+                None => measured.extend(benchmark),
+            }
+        }
+        measured
     }
 
     fn identity(&self, id: &BenchmarkId) -> Option<String> {
@@ -194,14 +231,14 @@ impl Judging<'_> {
         self.record.metrics.iter().chain(own).collect()
     }
 
-    /// What an iteration of a benchmark handles, where its case says how much.
+    /// The items that an iteration of a benchmark handles, where its case counts them.
     fn items(&self, id: &str) -> Option<&Items> {
         let id = &self.benchmark(id)?.id;
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
         workload.cases.iter().find(|c| c.id == id.case)?.items.as_ref()
     }
 
-    /// Whether the variant that a benchmark is compared with was measured, too.
+    /// Whether the variant that a benchmark is compared with was measured as well.
     fn has_reference(&self, id: &BenchmarkId) -> bool {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let reference = workload.and_then(|workload| {
@@ -217,127 +254,41 @@ impl Judging<'_> {
         let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
         let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
         let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
-        // Not by a figure that the change itself has added: it would be judged more mildly.
+        // A figure that the change itself has added does not count: the change would be judged more mildly by it.
         let base = self.record.base.iter().flat_map(|base| &base.benchmarks);
         let benchmark = base.chain(&self.record.benchmarks).find(|benchmark| benchmark.id == *id);
         let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
         needs_one || busy.is_some()
     }
 
-    /// Whether one of two benchmarks computes on a software adapter, and so on all cores, and the other does not.
-    fn are_uneven(&self, one: &BenchmarkId, other: &BenchmarkId) -> bool {
-        self.record.machine.has_software_adapter() && self.uses_gpu(one) != self.uses_gpu(other)
-    }
-
-    /// Whether a driver has a share in a figure: it allocates in the process that it is loaded into, as it likes, and a few
-    /// launches in which it did the same prove nothing.
-    fn is_drivers_too(&self, id: &BenchmarkId, metric: &MetricDef) -> bool {
-        let of_heap = [standard::HEAP_ALLOCATIONS, standard::HEAP_BYTES, standard::HEAP_GROWTH];
-        let of_heap = of_heap.contains(&metric.id.as_str());
-        of_heap && self.uses_gpu(id)
-    }
-
-    /// Judges a figure without noise. One that a driver has a share in has some.
-    fn exact(&self, id: &BenchmarkId, metric: &MetricDef, before: Spread, now: Spread) -> Option<Judgement> {
-        let policy = self.terms.policy.exact(&self.subject(id, metric));
-        if !self.is_drivers_too(id, metric) {
-            return judge_varied(metric, before, now, policy);
+    /// The device that computes for a GPU here.
+    fn adapter(&self) -> Adapter {
+        let machine = &self.record.machine;
+        if machine.has_software_adapter() {
+            Adapter::Software
+        } else if machine.no_gpu_times().is_some() {
+            Adapter::Unknown
+        } else {
+            Adapter::Hardware
         }
-        let (before, value) = nearest(before.range, now.range);
-        let before = ExactFigure { value: before, varied: true };
-        judge_exact(before, ExactFigure { value, varied: now.varied }, policy, direction(metric.direction))
     }
 
-    fn subject<'s>(&self, id: &'s BenchmarkId, metric: &'s MetricDef) -> Subject<'s> {
-        let is_software = self.uses_gpu(id) && self.record.machine.no_gpu_times().is_some();
-        Subject { id, metric: metric.id.as_str(), unit: &metric.unit, is_software }
-    }
-
-    /// Why a time is shown but does not count.
-    fn advise_time(
-        &self,
-        benchmark: &BenchmarkRecord,
-        metric: &MetricDef,
-        judgement: Judgement,
-    ) -> Judgement {
-        let id = metric.id.as_str();
-        let decides =
-            id == standard::WALL_TIME || id == SPEED_UP || (id == GPU_BUSY && self.uses_gpu(&benchmark.id));
-        let judgement = if decides { judgement } else { judgement.advise(Advisory::Diagnosis) };
-        if benchmark.role == Role::Slow { judgement.advise(Advisory::Exhibit) } else { judgement }
+    /// The subject of a row about a metric of a benchmark.
+    fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
+        let uses_gpu = self.uses_gpu(benchmark);
+        let adapter = self.adapter();
+        Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
     }
 }
 
-/// The values of a figure in the launches of one side.
-#[derive(Clone, Copy)]
-struct Spread {
-    /// Least and largest value.
-    range: [f64; 2],
-    /// The middle of the launches.
-    middle: f64,
-    /// True if it varied where it should not.
-    varied: bool,
+/// The launches of a figure whose middle is `value`.
+fn spread(record: &MetricRecord, value: f64) -> Spread {
+    Spread::over(value, record.launches.iter().map(|launch| launch.0), record.demoted)
 }
 
-impl Spread {
-    fn of(record: &MetricRecord, value: f64) -> Self {
-        let launches: Vec<f64> = record.launches.iter().map(|launch| launch.0).collect();
-        let middle = median(&launches).unwrap_or(value);
-        Self { range: range_of(record, value), middle, varied: record.demoted }
-    }
-}
-
-/// Judges a figure without noise that varied on either side all the same. What varies by itself proves nothing, but it
-/// hides nothing, either: a launch that happens to have what the other side has does not make the rest of them equal.
-fn judge_varied(metric: &MetricDef, before: Spread, now: Spread, policy: ExactPolicy) -> Option<Judgement> {
-    let direction = direction(metric.direction);
-    let judged = |before_value: f64, value: f64| {
-        // What had not varied before has no noise that would excuse it now.
-        let varied = before.varied;
-        let before = ExactFigure { value: before_value, varied };
-        judge_exact(before, ExactFigure { value, varied }, policy, direction)
-    };
-    let (near_before, near) = nearest(before.range, now.range);
-    let nearest = judged(near_before, near)?;
-    if nearest.verdict != Verdict::Unchanged {
-        return Some(nearest);
-    }
-    let typical = judged(before.middle, now.middle)?;
-    if typical.verdict == Verdict::Regressed && !before.varied {
-        return Some(typical);
-    }
-    // A vector grows now and then, in whichever launch it is full.
-    let grows = [standard::HEAP_GROWTH, DEVICE_GROWTH].contains(&metric.id.as_str());
-    let mut extremes = now.range.iter().filter_map(|value| judged(before.middle, *value));
-    let is_open = typical.verdict == Verdict::Regressed
-        || !before.varied && !grows && extremes.any(|judged| judged.verdict == Verdict::Regressed);
-    let [least, largest] = now.range;
-    let why =
-        || format!("it varied from {least} to {largest} between launches, and had been {}", before.middle);
-    Some(if is_open { Judgement::unusable(why()) } else { nearest })
-}
-
-/// Least and largest value of the launches.
-fn range_of(record: &MetricRecord, value: f64) -> [f64; 2] {
-    // What is no number is to be found in the figure itself.
-    let launches = record.launches.iter().map(|launch| launch.0).filter(|launch| launch.is_finite());
-    launches.fold([value, value], |[low, high], launch| [low.min(launch), high.max(launch)])
-}
-
-/// The figures of two ranges that are nearest to each other, the same one where the ranges meet: what varies by itself
-/// proves nothing.
-fn nearest([low, high]: [f64; 2], [least, largest]: [f64; 2]) -> (f64, f64) {
-    if least > high {
-        (high, least)
-    } else if largest < low {
-        (low, largest)
-    } else if [low, high, least, largest].iter().all(|figure| figure.is_finite()) {
-        let shared = least.max(low);
-        (shared, shared)
-    } else {
-        // Ranges of what is no number meet nowhere, and such figures cannot be judged.
-        (f64::NAN, f64::NAN)
-    }
+/// The cause of a figure that is absent.
+fn absence(record: &MetricRecord) -> Why {
+    record.value.absence().map_or(Why::NotMeasured, Into::into)
 }
 
 fn is_case_of(case: &CaseRecord, id: &BenchmarkId) -> bool {

@@ -1,25 +1,12 @@
-//! Which change of which metric matters: the configuration's rules over the defaults.
+//! The change of each metric that matters: the configuration's rules over the defaults.
 
 use std::str::FromStr;
 
-use perfharness_contract::gpu_metric::DEVICE_GROWTH;
-use perfharness_contract::{BenchmarkId, Effort, standard};
-use perfharness_verdict::judge::{
-    Direction, ExactPolicy, Limit, SIZE_FLOOR_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy,
-    TIME_THRESHOLD, TimePolicy,
-};
+use perfharness_contract::{BenchmarkId, Effort};
+use perfharness_verdict::judge::{Bounds, ExactPolicy, Limit, SizePolicy, Subject, TimePolicy};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::Pattern;
-
-/// The bytes by which a resident set has to grow to matter. It holds what the allocator and the loader keep, too, and
-/// moves by hundreds of kilobytes between processes that do the same.
-const RESIDENT_FLOOR_BYTES: f64 = 1024.0 * 1024.0;
-
-/// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the launches
-/// nearest to each other are compared, so that what varies is out of it already; 64 KiB would be a leak of 64 MiB in a
-/// thousand iterations.
-const GROWTH_FLOOR_BYTES: f64 = 512.0;
 
 /// The `[gate]` section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -34,7 +21,8 @@ pub struct GatePolicy {
     /// The share by which a size has to change to matter.
     pub size: Option<Limit>,
     /// The bytes by which a size has to change to matter.
-    pub size_floor: Option<Bytes>,
+    #[serde(alias = "size-floor")]
+    pub size_margin: Option<Bytes>,
     /// Rules for some benchmarks and metrics; later ones win.
     pub limit: Vec<LimitRule>,
     /// Regressions that somebody accepted.
@@ -48,7 +36,7 @@ pub struct GatePolicy {
     pub reads_sources: Option<bool>,
 }
 
-/// A rule for some benchmarks and metrics. What it does not say stays as it is.
+/// A rule for some benchmarks and metrics. Whatever it leaves out stays as it is.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitRule {
@@ -63,7 +51,8 @@ pub struct LimitRule {
     /// For sizes: the share that does not matter yet.
     pub relative: Option<Limit>,
     /// For sizes: the change that does not matter yet, in the metric's unit.
-    pub floor: Option<Limit>,
+    #[serde(alias = "floor")]
+    pub margin: Option<Limit>,
 }
 
 /// A regression that somebody accepted, up to a bound, until the baseline is accepted anew.
@@ -79,9 +68,9 @@ pub struct Acknowledgement {
     pub bound: Option<f64>,
     /// For times: the largest ratio to the baseline that is accepted, e.g. 1.2.
     pub ratio: Option<f64>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Since when, RFC 3339 or a date; it counts until figures are accepted that are later.
+    /// The date, or the moment in RFC 3339, since when it counts, until later figures are accepted.
     pub since: Moment,
 }
 
@@ -130,22 +119,9 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
-/// What a metric is judged by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Subject<'a> {
-    /// The benchmark.
-    pub id: &'a BenchmarkId,
-    /// The metric.
-    pub metric: &'a str,
-    /// Its unit.
-    pub unit: &'a str,
-    /// Whether it is a time of something that runs on a software adapter.
-    pub is_software: bool,
-}
-
 impl GatePolicy {
     fn rules<'a>(&'a self, subject: &Subject<'a>) -> impl Iterator<Item = &'a LimitRule> + use<'a> {
-        let (id, metric) = (subject.id, subject.metric);
+        let (id, metric) = (subject.benchmark, subject.metric.id.as_str());
         self.limit
             .iter()
             .filter(move |rule| rule.benchmark.0.matches_id(id))
@@ -158,49 +134,36 @@ impl GatePolicy {
         Self { build: None, worker: None, reads_sources: None, ..self.clone() }
     }
 
-    /// How a time is judged where no rule says otherwise.
+    /// The policy for a time where no rule says otherwise.
     pub fn time_default(&self) -> TimePolicy {
-        TimePolicy { threshold: self.time.unwrap_or(limit(TIME_THRESHOLD)) }
+        self.time.map_or(TimePolicy::HARDWARE, |threshold| TimePolicy { threshold })
     }
 
-    /// How a time is judged.
+    /// The policy for a time.
     pub fn time(&self, subject: &Subject<'_>) -> TimePolicy {
-        let (own, default) = if subject.is_software {
-            (self.software_time, SOFTWARE_TIME_THRESHOLD)
-        } else {
-            (self.time, TIME_THRESHOLD)
-        };
+        let own = if subject.is_software() { self.software_time } else { self.time };
         let named = self.rules(subject).filter_map(|rule| rule.threshold).last();
-        TimePolicy { threshold: named.or(own).unwrap_or(limit(default)) }
+        named.or(own).map_or_else(|| subject.time_policy(), |threshold| TimePolicy { threshold })
     }
 
-    /// How a figure with little noise is judged.
+    /// The policy for a figure with little noise.
     pub fn size(&self, subject: &Subject<'_>) -> SizePolicy {
-        let is_bytes = subject.unit == "bytes";
-        let default_floor = match subject.metric {
-            standard::PEAK_RSS => RESIDENT_FLOOR_BYTES,
-            standard::HEAP_GROWTH | DEVICE_GROWTH => GROWTH_FLOOR_BYTES,
-            _ if is_bytes => SIZE_FLOOR_BYTES,
-            _ => SizePolicy::COUNTS.floor.get(),
-        };
-        let own_floor = self.size_floor.filter(|_| is_bytes).map(|Bytes(bytes)| limit(bytes as f64));
+        let default = subject.size_policy();
+        let is_bytes = subject.metric.unit == "bytes";
+        let own_margin = self.size_margin.filter(|_| is_bytes).and_then(|Bytes(b)| Limit::new(b as f64).ok());
         let relative = self.rules(subject).filter_map(|rule| rule.relative).last();
-        let floor = self.rules(subject).filter_map(|rule| rule.floor).last();
+        let margin = self.rules(subject).filter_map(|rule| rule.margin).last();
         SizePolicy {
-            relative: relative.or(self.size).unwrap_or(limit(SIZE_RELATIVE)),
-            floor: floor.or(own_floor).unwrap_or(limit(default_floor)),
+            relative: relative.or(self.size).unwrap_or(default.relative),
+            margin: margin.or(own_margin).unwrap_or(default.margin),
         }
     }
 
-    /// How a figure without noise is judged.
+    /// The policy for a figure without noise.
     pub fn exact(&self, subject: &Subject<'_>) -> ExactPolicy {
         let slack = self.rules(subject).filter_map(|rule| rule.slack).last();
         ExactPolicy { slack: slack.unwrap_or(Limit::ZERO), demoted: self.size(subject) }
     }
-}
-
-fn limit(value: f64) -> Limit {
-    Limit::new(value).unwrap_or(Limit::ZERO)
 }
 
 /// The name, in the place of a metric, of the way in which something is measured and judged.
@@ -219,7 +182,7 @@ impl Acknowledgement {
         })
     }
 
-    /// Tells if it is about the definition of something: a benchmark, a workload, or the configuration file.
+    /// Whether it is about the definition of something: a benchmark, a workload, or the configuration file.
     pub fn is_of(&self, subject: &str) -> bool {
         let is_it = match subject.parse() {
             Ok(id) => self.benchmark.0.matches_id(&id),
@@ -238,53 +201,44 @@ impl Acknowledgement {
         accepted.parse::<jiff::Timestamp>().is_ok_and(|when| when > self.since.0)
     }
 
-    /// Whether the bound holds; none of the two bounds means that any change is accepted.
-    pub fn covers(&self, figure: Option<f64>, ratio: Option<f64>, direction: Direction) -> bool {
-        let within = |bound: f64, found: f64| match direction {
-            Direction::Higher => found >= bound,
-            Direction::Lower | Direction::Neutral => found <= bound,
-        };
-        let holds = |bound: Option<f64>, found: Option<f64>| {
-            bound.is_none_or(|bound| found.is_some_and(|found| within(bound, found)))
-        };
-        holds(self.bound, figure) && holds(self.ratio, ratio)
-    }
-}
-
-/// The direction in the words of the verdict.
-pub(super) fn direction(direction: perfharness_contract::Direction) -> Direction {
-    match direction {
-        perfharness_contract::Direction::Lower => Direction::Lower,
-        perfharness_contract::Direction::Higher => Direction::Higher,
-        perfharness_contract::Direction::Neutral => Direction::Neutral,
+    /// The bounds up to which it holds.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { figure: self.bound, ratio: self.ratio }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use perfharness_contract::{MetricDef, Role};
+    use perfharness_verdict::judge::Adapter;
+
     use super::*;
 
     fn policy(text: &str) -> GatePolicy {
         toml::from_str(text).unwrap()
     }
 
-    fn subject<'a>(id: &'a BenchmarkId, metric: &'a str, unit: &'a str) -> Subject<'a> {
-        Subject { id, metric, unit, is_software: false }
+    fn subject<'a>(benchmark: &'a BenchmarkId, metric: &'a MetricDef) -> Subject<'a> {
+        let (role, adapter) = (Role::Other, Adapter::Hardware);
+        Subject { benchmark, metric, role, uses_gpu: false, reference_uses_gpu: false, adapter }
     }
 
     #[test]
     fn without_a_file_the_defaults_hold() {
         let id = "a/b/c".parse().unwrap();
         let policy = GatePolicy::default();
-        let time = subject(&id, "wall-time", "ns");
+        let wall = MetricDef::time("wall-time", "");
+        let time = subject(&id, &wall);
+        let software = Subject { uses_gpu: true, adapter: Adapter::Software, ..time };
         assert_eq!(policy.time(&time).threshold.get(), 0.03);
-        assert_eq!(policy.time(&Subject { is_software: true, ..time }).threshold.get(), 0.5);
-        assert_eq!(policy.exact(&subject(&id, "syncs", "count")), ExactPolicy::COUNTS);
-        assert_eq!(policy.exact(&subject(&id, "upload-bytes", "bytes")), ExactPolicy::BYTES);
-        assert_eq!(policy.size(&subject(&id, "heap-peak", "bytes")), SizePolicy::BYTES);
-        let growth = subject(&id, "heap-growth", "bytes");
+        assert_eq!(policy.time(&software).threshold.get(), 0.5);
+        assert_eq!(policy.exact(&subject(&id, &MetricDef::count("syncs", ""))), ExactPolicy::COUNTS);
+        assert_eq!(policy.exact(&subject(&id, &MetricDef::bytes("upload-bytes", ""))), ExactPolicy::BYTES);
+        assert_eq!(policy.size(&subject(&id, &MetricDef::bytes("heap-peak", ""))), SizePolicy::BYTES);
+        let growth = MetricDef::bytes("heap-growth", "");
+        let growth = subject(&id, &growth);
         assert_eq!(policy.exact(&growth).slack, Limit::ZERO);
-        assert_eq!(policy.size(&growth).floor.get(), 512.0);
+        assert_eq!(policy.size(&growth).margin.get(), 512.0);
     }
 
     #[test]
@@ -292,7 +246,7 @@ mod tests {
         let policy = policy(
             r#"
             time = 0.1
-            size-floor = "1 MiB"
+            size-margin = "1 MiB"
             [[limit]]
             benchmark = "a"
             threshold = 0.2
@@ -304,11 +258,17 @@ mod tests {
             "#,
         );
         let (ours, other) = ("a/b/c".parse().unwrap(), "x/b/c".parse().unwrap());
-        assert_eq!(policy.time(&subject(&ours, "wall-time", "ns")).threshold.get(), 0.3);
-        assert_eq!(policy.time(&subject(&ours, "gpu-busy", "ns")).threshold.get(), 0.2);
-        assert_eq!(policy.time(&subject(&other, "wall-time", "ns")).threshold.get(), 0.1);
-        let size = policy.size(&subject(&ours, "heap-peak", "bytes"));
-        assert_eq!((size.relative.get(), size.floor.get()), (0.5, f64::from(1 << 20)));
+        assert_eq!(policy.time(&subject(&ours, &MetricDef::time("wall-time", ""))).threshold.get(), 0.3);
+        assert_eq!(policy.time(&subject(&ours, &MetricDef::time("gpu-busy", ""))).threshold.get(), 0.2);
+        assert_eq!(policy.time(&subject(&other, &MetricDef::time("wall-time", ""))).threshold.get(), 0.1);
+        let size = policy.size(&subject(&ours, &MetricDef::bytes("heap-peak", "")));
+        assert_eq!((size.relative.get(), size.margin.get()), (0.5, f64::from(1 << 20)));
+    }
+
+    #[test]
+    fn a_margin_goes_by_its_former_name_as_well() {
+        let former = policy("size-floor = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nfloor = 2");
+        assert_eq!(former, policy("size-margin = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nmargin = 2"));
     }
 
     #[test]
@@ -317,7 +277,7 @@ mod tests {
             "time = -1.0",
             "time = nan",
             "tiem = 0.1",
-            "size-floor = \"many\"",
+            "size-margin = \"many\"",
             "[[limit]]\nbenchmark = \"a/b/c/d\"",
             "[[acknowledged]]\nbenchmark = \"a\"\nmetric = \"syncs\"\nreason = \"x\"\nsince = \"soon\"",
         ] {
@@ -340,9 +300,7 @@ mod tests {
         let acknowledged = &policy.acknowledged[0];
         assert!(acknowledged.is_about(&"a/b/c".parse().unwrap(), "syncs"));
         assert!(!acknowledged.is_about(&"a/b/c".parse().unwrap(), "copies"));
-        assert!(acknowledged.covers(Some(4.0), None, Direction::Lower));
-        assert!(!acknowledged.covers(Some(5.0), None, Direction::Lower));
-        assert!(!acknowledged.covers(None, None, Direction::Lower));
+        assert_eq!(acknowledged.bounds(), Bounds { figure: Some(4.0), ratio: None });
         assert!(!acknowledged.is_expired("2026-02-28T23:00:00Z"));
         assert!(acknowledged.is_expired("2026-03-01T08:00:00Z"));
     }

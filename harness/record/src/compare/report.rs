@@ -1,22 +1,23 @@
-//! What a gate found: the one form between judging and showing.
+//! The report of a gate: the one form between judging and showing.
 
-use perfharness_contract::Direction;
+use perfharness_contract::{Direction, Items};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format of a gate's JSON.
 ///
-/// Changes: 1, the first.
-pub const REPORT_VERSION: u32 = 1;
+/// Changes: 1, the first; 2, the reasons that the harness finds itself are names and figures in place of words, and the
+/// `floor` of a size is its `margin`. Reports of format 1 are still read.
+pub const REPORT_VERSION: u32 = 2;
 
-/// What a gate found.
+/// The report of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "perfharness gate report, format 1")]
+#[schemars(title = "perfharness gate report, format 2")]
 pub struct GateReport {
     /// Version of this format.
     pub format: u32,
-    /// What follows for the whole.
+    /// The outcome of the whole.
     pub outcome: GateOutcome,
     /// The run that was judged.
     pub run: String,
@@ -30,11 +31,51 @@ pub struct GateReport {
     pub baseline: Option<BaselineInfo>,
     /// The judgements, worst first.
     pub rows: Vec<Row>,
-    /// What else should be known.
-    pub remarks: Vec<String>,
+    /// Remarks beside the rows.
+    pub remarks: Vec<Remark>,
 }
 
-/// Which accepted figures were used.
+/// A remark beside the rows of a gate. A file has it in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "String")]
+#[serde(untagged)]
+pub enum Remark {
+    /// The machine class has no accepted figures.
+    OtherClass {
+        /// The machine class.
+        class: String,
+        /// The class that judges what is the same on every machine.
+        nearest: String,
+        /// The figures that are not the same on every machine, and were left out.
+        left_out: usize,
+    },
+    /// Figures were accepted after an acknowledgement was made.
+    Expired {
+        /// The metric of the acknowledgement.
+        metric: String,
+        /// Its reason.
+        reason: String,
+        /// When the figures were accepted.
+        accepted: String,
+    },
+    /// An acknowledgement that nothing needs.
+    Unneeded {
+        /// The metric of the acknowledgement.
+        metric: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// In words.
+    Told(String),
+}
+
+impl From<String> for Remark {
+    fn from(told: String) -> Self {
+        Self::Told(told)
+    }
+}
+
+/// The accepted figures that were used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineInfo {
     /// Their machine class.
@@ -45,7 +86,7 @@ pub struct BaselineInfo {
     pub accepted: Option<String>,
 }
 
-/// What a row is held against.
+/// The reference of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Against {
@@ -53,14 +94,14 @@ pub enum Against {
     Base,
     /// Accepted figures.
     Baseline,
-    /// That it ends as it is expected to.
+    /// The outcome that it is expected to end with.
     Expectation,
 }
 
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// The benchmark's id, or what else it is about.
+    /// The benchmark's id, or another subject.
     pub benchmark: String,
     /// The metric; absent where it is about the benchmark as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,16 +112,20 @@ pub struct Row {
     /// The metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Which way the metric gets better.
+    /// The way in which the metric gets better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// What it is held against.
+    /// The items that an iteration of the benchmark handles, where its case counts them; a file has them in its words only.
+    #[serde(skip)]
+    pub items: Option<Items>,
+    /// The reference that it is held against.
     pub against: Against,
     /// The judgement with its evidence.
     pub judgement: Judgement,
-    /// The judgement in words.
-    pub sentence: String,
-    /// For a time that got worse: what else moved in the same benchmark.
+    /// The judgement in words, which a row has from its file.
+    #[schemars(required)]
+    pub sentence: Option<String>,
+    /// For a figure that got worse, in words: what else moved in the same benchmark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<String>,
     /// The command that measures it again.
@@ -88,7 +133,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What the row means for the gate, worst first, and then by name.
+    /// The key to sort rows by: worst for the gate first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
             Verdict::Failed => 7,
@@ -122,7 +167,7 @@ impl Row {
     }
 }
 
-/// How often each verdict was reached.
+/// The number of rows with each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Failed.
@@ -144,7 +189,7 @@ pub struct Tally {
 }
 
 impl GateReport {
-    /// How often each verdict was reached.
+    /// The number of rows with each verdict.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for row in &self.rows {

@@ -1,6 +1,7 @@
 //! What is written is read again; what is damaged or foreign is refused.
 
 use parquet::schema::types::Type;
+use perfharness_contract::standard;
 use proptest::array::uniform5;
 use proptest::collection::vec;
 use proptest::option::of;
@@ -8,8 +9,6 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
-use perfharness_contract::standard;
-
 use crate::Origin;
 
 fn row() -> Row<'static> {

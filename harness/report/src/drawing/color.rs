@@ -1,4 +1,4 @@
-//! The colours of plots. After Okabe and Ito, whose palette people with any colour vision can tell apart.
+//! Colours of plots, after Okabe and Ito, whose palette is distinguishable with any colour vision.
 
 use plotters::style::RGBColor;
 
@@ -6,13 +6,13 @@ use plotters::style::RGBColor;
 pub(crate) const INK: RGBColor = RGBColor(0x1c, 0x21, 0x28);
 /// Text that is less important.
 pub(crate) const MUTED: RGBColor = RGBColor(0x59, 0x63, 0x6e);
-/// Lines that only guide the eye.
+/// Guide lines.
 pub(crate) const GRID: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
 /// A change for the better.
 pub(crate) const GOOD: RGBColor = RGBColor(0x1a, 0x7f, 0x37);
 /// A change for the worse.
 pub(crate) const BAD: RGBColor = RGBColor(0xc9, 0x25, 0x2d);
-/// What is left open.
+/// An open question.
 pub(crate) const OPEN: RGBColor = RGBColor(0x95, 0x67, 0x00);
 
 /// Variants and parts: slow, documented, optimized, five others, idle, and the rest.
@@ -29,12 +29,12 @@ const HUES: [RGBColor; 10] = [
     RGBColor(0x8b, 0x96, 0xa1),
 ];
 
-/// The colour at a place of the palette.
+/// Returns the colour at a position of the palette.
 pub(crate) fn hue(at: usize) -> RGBColor {
     HUES[at % HUES.len()]
 }
 
-/// All colours, as they are written in SVG.
+/// Returns all colours as SVG writes them.
 #[cfg(test)]
 pub(crate) fn all() -> Vec<String> {
     let named = [INK, MUTED, GRID, GOOD, BAD, OPEN];

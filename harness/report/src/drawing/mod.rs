@@ -1,7 +1,7 @@
 //! A canvas for plots as SVG.
 //!
-//! Colours are names in disguise: the style sheet replaces each colour of [`color`] by one that suits the reader's scheme,
-//! so that a plot is legible on light, on dark and on paper. A test holds the two lists against each other.
+//! Colours stand for names: the style sheet replaces each colour of [`color`] by one that suits the reader's scheme,
+//! so that a plot is legible on light, on dark and on paper. A test compares the two lists.
 
 pub(crate) mod color;
 mod scale;
@@ -15,20 +15,20 @@ use plotters::prelude::{
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color as _, FontStyle, RGBColor, ShapeStyle, TextStyle};
 
-/// Why a plot could not be drawn, which would be a bug.
+/// Failure to draw a plot, which would be a bug.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw a plot: {0}")]
 pub struct PlotError(String);
 
-/// A point, in pixels from the upper left.
+/// A point in pixels from the upper left corner.
 pub(crate) type Point = (i32, i32);
 
-/// What is drawn on.
+/// The surface of a plot.
 pub(crate) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
 }
 
-/// Where a text lies beside its point.
+/// Position of a text relative to its point.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
     Left,
@@ -99,7 +99,7 @@ pub(crate) fn draw(
     Ok(svg)
 }
 
-/// A text that fits into so many characters.
+/// Shortens a text to a number of characters.
 pub(crate) fn fitting(text: &str, characters: usize) -> String {
     if text.chars().count() <= characters {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! From values to pixels, and back to round figures for an axis.
+//! Conversion of values to pixels, and round values for an axis.
 
 /// A horizontal or vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,17 +15,17 @@ pub(crate) struct Scale {
     pub(crate) log: bool,
 }
 
-/// From this ratio on, a linear axis would press the small ones together.
+/// Ratio from which a linear axis would crowd the small values.
 const LOG_FROM: f64 = 6.0;
 
-/// The smallest positive number, which is 2^-1074.
+/// The smallest positive number, 2^-1074.
 const SMALLEST: f64 = f64::from_bits(1);
 
-/// Up to here an integer and the next one are different numbers, 2^53.
+/// The bound 2^53, up to which an integer differs from the next one.
 const COUNTABLE: f64 = 9_007_199_254_740_992.0;
 
 impl Scale {
-    /// A scale for positive values that shows all of them, with some room at both ends; `None` where there are none.
+    /// Returns a scale that shows all positive values with a margin; `None` if there are none.
     pub(crate) fn fit(values: impl Iterator<Item = f64>, first: i32, last: i32) -> Option<Self> {
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for value in values.filter(|value| value.is_finite() && *value > 0.0) {
@@ -34,37 +34,37 @@ impl Scale {
         if most <= 0.0 {
             return None;
         }
-        // The largest and the smallest of all numbers have no ratio that is a number.
+        // The ratio of the largest number to the smallest is infinite.
         if ln_ratio(most, least) >= LOG_FROM.ln() {
             let room = (most / least).powf(0.03);
             let room = if room.is_finite() { room } else { (0.03 * ln_ratio(most, least)).exp() };
             let (from, to) = ((least / room).max(SMALLEST), (most * room).min(f64::MAX));
             return Some(Self { from, to, first, last, log: true });
         }
-        // Times that hardly differ get an axis wide enough that their noise does not look like a difference.
+        // Times that hardly differ get an axis so wide that their noise does not look like a difference.
         let room = ((most - least) * 0.05).max(most * 0.01).max(SMALLEST);
         let (from, to) = ((least - room).max(0.0), (most + room).min(f64::MAX));
         Some(Self { from, to, first, last, log: false })
     }
 
-    /// A logarithmic scale.
+    /// Returns a logarithmic scale.
     pub(crate) fn log(from: f64, to: f64, first: i32, last: i32) -> Self {
         Self { from, to, first, last, log: true }
     }
 
-    /// The pixel of a value.
+    /// Returns the pixel of a value.
     pub(crate) fn at(&self, value: f64) -> i32 {
         let share = if self.log {
             ln_ratio(value, self.from) / ln_ratio(self.to, self.from)
         } else {
             (value - self.from) / (self.to - self.from)
         };
-        // Far outside is as far as pixels go.
+        // Clamps pixels far outside of the axis.
         let share = if share.is_finite() { share.clamp(-10.0, 10.0) } else { 0.0 };
         self.first + (share * f64::from(self.last - self.first)).round() as i32
     }
 
-    /// Round values for the axis, at most about so many; none where the axis has no length, or no ends.
+    /// Returns about `most` round values at most; none if the axis is empty or has an infinite end.
     pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
         let is_axis = self.from.is_finite() && self.to.is_finite() && self.from < self.to && most > 0;
         let ticks = match self.log {
@@ -84,7 +84,7 @@ impl Scale {
             [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * magnitude).find(|step| span / step <= most as f64);
         let step = step.unwrap_or(10.0 * magnitude);
         let (first, last) = ((self.from / step).ceil(), (self.to / step).floor());
-        // Where numbers are sparse, or the axis is longer than they reach, there is no step that could be counted.
+        // Without a countable step there are no ticks: numbers are too sparse here, or the axis exceeds their range.
         let can_count = step.is_normal() && first.abs().max(last.abs()) < COUNTABLE;
         if !can_count || last - first > most as f64 {
             return Vec::new();
@@ -108,7 +108,7 @@ impl Scale {
     }
 }
 
-/// `ln(a / b)` of positive numbers, also where the ratio is none.
+/// Returns `ln(a / b)` of positive numbers, even if the ratio overflows or underflows.
 fn ln_ratio(a: f64, b: f64) -> f64 {
     let ratio = a / b;
     if ratio.is_normal() { ratio.ln() } else { a.ln() - b.ln() }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(Scale::fit([f64::NAN, 0.0, -1.0, f64::INFINITY].into_iter(), 0, 1), None);
     }
 
-    /// What a record can say, and what comes of it by arithmetic.
+    /// Any number that a record can hold or arithmetic can yield.
     fn any_number() -> impl Strategy<Value = f64> {
         let extreme =
             [5e-324, 1e-308, 1e308, f64::MAX, f64::INFINITY, f64::NAN, 0.0, 1.0, 9_007_199_254_740_993.0];

@@ -1,19 +1,19 @@
-//! The folder of all reports: which runs lie in it, and their summaries.
+//! The folder of all reports: its runs and their summaries.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{SUMMARY_VERSION, Summary};
-use perfharness_record::compare::GateReport;
-use perfharness_record::json;
+use perfharness_record::compare::{GateReport, REPORT_VERSION};
 use perfharness_record::json::{JsonError, RECORD_LIMITS};
-use perfharness_record::{RunRecord, file};
+use perfharness_record::{RunRecord, file, json};
+
+use super::{SUMMARY_VERSION, Summary};
 
 /// Name of the file with the summary of a run, in the folder of its commit.
 pub const SUMMARY_FILE: &str = "summary.json";
 
-/// A folder with reports: a folder for each commit, and the page over all of them.
+/// A folder of reports: one folder for each commit, and a page over all of them.
 #[derive(Clone, Debug)]
 pub struct Reports {
     root: PathBuf,
@@ -26,30 +26,30 @@ pub struct Found {
     pub folder: PathBuf,
     /// The record.
     pub record: PathBuf,
-    /// What a gate found for this commit, where there is a file of it.
+    /// The report of a gate on this commit, if there is one.
     pub gate: Option<PathBuf>,
 }
 
 impl Reports {
-    /// The reports in a folder.
+    /// Returns the reports in a folder.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The page over all runs.
+    /// Returns the path of the page over all runs.
     pub fn index(&self) -> PathBuf {
         self.root.join("index.html")
     }
 
-    /// The runs that lie here, by the name of their folders.
+    /// Returns the runs in the folder, sorted by the names of their folders.
     ///
     /// # Errors
-    /// When the folder cannot be listed; one that is not there has no runs.
+    /// Returns an error if the folder cannot be listed. A folder that does not exist has no runs.
     pub fn runs(&self) -> io::Result<Vec<Found>> {
         let entries = match std::fs::read_dir(&self.root) {
             Ok(entries) => entries,
@@ -64,10 +64,10 @@ impl Reports {
         Ok(found)
     }
 
-    /// The summaries of all runs, and what could not be read.
+    /// Returns the summaries of all runs, and a remark for each file that could not be read.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// Returns an error if the folder cannot be listed.
     pub fn summaries(&self) -> io::Result<(Vec<Summary>, Vec<String>)> {
         let mut summaries = Vec::new();
         let mut remarks = Vec::new();
@@ -80,14 +80,14 @@ impl Reports {
         Ok((summaries, remarks))
     }
 
-    /// The summary that lies beside a record, or a new one where that is missing, broken, or of another record.
+    /// Reads the summary beside a record; makes a new one if it is missing, damaged or of another record.
     fn summary(&self, found: &Found, remarks: &mut Vec<String>) -> Result<Summary, file::RecordError> {
         let of = found.state();
         let path = found.folder.join(SUMMARY_FILE);
         let text = file::read_text(&path, RECORD_LIMITS.bytes).ok();
         let known = text.and_then(|text| json::read::<Summary>(&text, RECORD_LIMITS, SUMMARY_VERSION).ok());
         if let Some(known) = known.filter(|known| known.format == SUMMARY_VERSION && known.of == of) {
-            // Where it lies now, and not where its text would lead.
+            // The page lies beside the record now; the stored path may lead elsewhere.
             return Ok(Summary { page: self.relative(&found.page()), ..known });
         }
         let record = file::read(&found.record)?;
@@ -102,8 +102,7 @@ impl Reports {
         Ok(summary)
     }
 
-    /// Makes the summary of a run and leaves it beside the record. That it cannot be written costs time later, and
-    /// nothing else.
+    /// Summarizes a run and writes the summary beside the record. A failure to write it only costs time later.
     pub fn keep(&self, found: &Found, record: &RunRecord, gate: Option<&GateReport>) -> Summary {
         let summary = Summary::new(record, gate, self.relative(&found.page()), found.state());
         if let Ok(text) = serde_json::to_vec(&summary) {
@@ -112,7 +111,7 @@ impl Reports {
         summary
     }
 
-    /// A path below this folder as a link from its index.
+    /// Returns a path below this folder as a link from its index.
     fn relative(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let parts: Vec<String> =
@@ -122,7 +121,7 @@ impl Reports {
 }
 
 impl Found {
-    /// What lies in the folder of a commit: the record of a run, or that of a gate where there is no other.
+    /// Finds the record of a run in the folder of a commit, or that of a gate if there is no other.
     pub fn in_folder(folder: &Path) -> Option<Self> {
         let file = |path: &str| Some(folder.join(path)).filter(|path| path.is_file());
         let record = file("run.json").or_else(|| file("gate/run.json"))?;
@@ -130,12 +129,12 @@ impl Found {
         Some(Self { folder: folder.into(), record, gate })
     }
 
-    /// Its page.
+    /// Returns the path of its page.
     pub fn page(&self) -> PathBuf {
         self.folder.join("index.html")
     }
 
-    /// Sizes and times of change: enough to see that a file is another one, without reading it.
+    /// Returns sizes and modification times, which reveal another file without reading it.
     fn state(&self) -> String {
         let one = |path: &Path| {
             let meta = std::fs::metadata(path).ok()?;
@@ -148,27 +147,31 @@ impl Found {
     }
 }
 
-/// Reads what a gate found.
+/// Reads the report of a gate from a file.
 ///
 /// # Errors
-/// In words, when the file cannot be read or is something else.
+/// Returns a message if the file cannot be read or is not such a report.
 pub fn read_gate(path: &Path) -> Result<GateReport, String> {
-    let broken = |why: String| format!("{}: {why}; run `perfharness gate` again to have it", path.display());
+    let broken = |why: String| format!("{}: {why}; run `perfharness gate` again to write it", path.display());
     let text = file::read_text(path, RECORD_LIMITS.bytes).map_err(|error| broken(error.to_string()))?;
     parse_gate(&text).map_err(broken)
 }
 
-/// Reads what a gate found from the content of a file.
+/// Reads the report of a gate from text.
 ///
 /// # Errors
-/// In words, when it is something else.
+/// Returns a message if the text is not such a report.
 pub fn parse_gate(text: &str) -> Result<GateReport, String> {
-    json::read(text, RECORD_LIMITS, perfharness_record::compare::REPORT_VERSION).map_err(
-        |error| match error {
-            JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
-            JsonError::Broken(error) => error.to_string(),
-        },
-    )
+    // Format 1 has words where later ones have figures, and is read all the same.
+    let read = |format| json::read(text, RECORD_LIMITS, format);
+    let report = match read(REPORT_VERSION) {
+        Err(JsonError::Version(1)) => read(1),
+        report => report,
+    };
+    report.map_err(|error| match error {
+        JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
+        JsonError::Broken(error) => error.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -209,21 +212,21 @@ mod tests {
         let first = summaries();
         assert_eq!((first.len(), first[0].page.as_str()), (1, "a/index.html"));
         assert!(first[0].benchmarks["json-logging/n1000/slow"].wall.is_some());
-        // Taken from the file, and not made anew.
+        // The summary comes from the file and is not made anew.
         let path = root.join("a").join(SUMMARY_FILE);
         let edited = fs::read_to_string(&path).unwrap().replace("\"main\"", "\"kept\"");
         fs::write(&path, edited).unwrap();
         assert_eq!(summaries()[0].branch.as_deref(), Some("kept"));
-        // A record of another length is another one.
+        // A record of another length counts as another record.
         put(root, "a/run.json", &format!("{RECORD}\n"));
         assert_eq!(summaries()[0].branch.as_deref(), Some("main"));
-        // What is no summary is made again.
+        // A damaged summary is replaced.
         fs::write(&path, "{").unwrap();
         assert_eq!(summaries()[0].branch.as_deref(), Some("main"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_the_rest_is_there() {
+    fn an_unreadable_file_is_reported_and_the_rest_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         put(root, "a/run.json", "{");

@@ -1,7 +1,7 @@
-//! The runs that are known: what of each is needed to show them side by side.
+//! Summaries of the known runs, for pages that show many runs side by side.
 //!
-//! A record of two hundred benchmarks has a megabyte; a thousand of them cannot be read whenever a page is made. So a
-//! small [`Summary`] lies beside each, and is made again where it is missing or the record is another one.
+//! The record of two hundred benchmarks takes a megabyte, so that a page cannot read a thousand of them. A small
+//! [`Summary`] therefore lies beside each record, and is replaced if it is missing or the record changed.
 
 mod folder;
 
@@ -10,56 +10,55 @@ pub use folder::{Found, Reports, SUMMARY_FILE, parse_gate, read_gate};
 use std::collections::BTreeMap;
 
 use perfharness_contract::standard;
-use perfharness_verdict::judge::{GateOutcome, Verdict};
-use serde::{Deserialize, Serialize};
-
 use perfharness_record::baseline::Baseline;
 use perfharness_record::compare::{GateReport, Tally};
 use perfharness_record::{RunRecord, SourceState, short_commit};
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+use serde::{Deserialize, Serialize};
 
-/// Version of the form of a summary. One of another version is made again.
+/// Version of the format of a summary. A summary of another version is replaced.
 pub const SUMMARY_VERSION: u32 = 1;
 
-/// What of a run is shown beside others.
+/// The facts of a run that are shown beside those of other runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Version of this form.
+    /// Version of this format.
     pub format: u32,
-    /// What it was made of: sizes and times of change of the files.
+    /// State of the files that it was made from: their sizes and modification times.
     pub of: String,
     /// Id of the run.
     pub run: String,
-    /// When it began, RFC 3339, UTC.
+    /// Start of the run, RFC 3339, UTC.
     pub started: String,
-    /// The commit, short, or the id of the run where there is none.
+    /// The commit, shortened, or the id of the run if there is no commit.
     pub name: String,
     /// The branch.
     pub branch: Option<String>,
     /// The machine class.
     pub class: String,
-    /// Its page, relative to the folder of all reports.
+    /// Path of its page, relative to the folder of all reports.
     pub page: String,
-    /// What came of it.
+    /// Result of the run.
     pub standing: Standing,
-    /// How often each verdict was reached, where it was judged.
+    /// Number of rows with each verdict, if the run was judged.
     pub tally: Option<Tally>,
     /// Its benchmarks.
     pub benchmarks: BTreeMap<String, BenchmarkSummary>,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Held against something, and no regression.
+    /// Judged without a regression.
     Ok,
-    /// Held against nothing.
+    /// Not judged.
     Measured,
-    /// Open.
+    /// Judged without a decision.
     Undecided,
-    /// A regression.
+    /// Judged with a regression.
     Regressed,
-    /// A benchmark failed.
+    /// At least one benchmark failed.
     Failed,
 }
 
@@ -69,16 +68,16 @@ pub struct BenchmarkSummary {
     /// Wall time of an iteration in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall: Option<f64>,
-    /// Whether a gate found a regression of it, in whatever metric.
+    /// Whether a gate found a regression in any of its metrics.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub regressed: bool,
-    /// Whether its figures are among those that were accepted.
+    /// Whether its figures were accepted as a baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
 }
 
 impl Summary {
-    /// The summary of a record and of what was found when it was judged.
+    /// Summarizes a record and the report of a gate on it.
     pub fn new(record: &RunRecord, gate: Option<&GateReport>, page: String, of: String) -> Self {
         let failed = record.benchmarks.iter().filter(|b| b.failed()).count();
         let standing = match gate.map(|gate| gate.outcome) {
@@ -129,8 +128,8 @@ impl Summary {
     }
 }
 
-/// Marks where figures were accepted: in the first run of the machine class that began no earlier, where the accepted
-/// runs themselves are not known any more.
+/// Marks the run whose figures were accepted. If the accepted run is unknown, marks the first run of the machine
+/// class that started at the acceptance or later.
 pub fn mark_accepted(summaries: &mut [Summary], baselines: &[Baseline]) {
     summaries.sort_by(|a, b| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
     for baseline in baselines {

@@ -1,34 +1,33 @@
-//! Writing a folder of memory stories.
+//! Writes a folder of memory stories.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::memory::{findings, verdict};
+use perfharness_record::{Followed, MemoryStory, Side};
+
 use super::index::{FollowedBenchmark, INDEX_FILE, MemoryFacts, MemoryIndex, MemoryState};
 use super::plot::memory_plot;
 use super::sentence;
 use crate::file_names::FileNames;
-use perfharness_record::Followed;
-use perfharness_record::MemoryStory;
-use perfharness_record::Side;
-use perfharness_record::file::{RecordError, write_atomically};
-use perfharness_record::memory::{findings, verdict};
 
-/// A benchmark that was followed, or was to be.
+/// A benchmark to follow and the result.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// The benchmark.
     pub side: Side,
-    /// What became of it.
+    /// The story, or the reason for its absence.
     pub followed: Followed,
 }
 
-/// Writes the pictures of these benchmarks, and then the index. What an older index has of other benchmarks stays.
+/// Writes the pictures of these benchmarks and then the index. Keeps the entries of other benchmarks.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryIndex, RecordError> {
-    // Nothing is lost with an index that cannot be read: it would be replaced in any case.
+    // An unreadable index loses nothing: this call replaces it in any case.
     let older = MemoryIndex::read(folder).ok().flatten().unwrap_or_default();
     let again = |b: &&FollowedBenchmark| courses.iter().any(|course| course.side.benchmark == b.id);
     let is_there = |b: &&FollowedBenchmark| b.memory.facts().is_none_or(|f| folder.join(&f.file).is_file());
@@ -56,7 +55,7 @@ pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryInd
     write_file(folder, INDEX_FILE, text.map(String::into_bytes))?;
     let listed: BTreeSet<&str> = index.files().collect();
     for file in older.files().filter(|file| !listed.contains(file)) {
-        // It is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = std::fs::remove_file(folder.join(file));
     }
     Ok(index)
@@ -88,11 +87,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use perfharness_contract::OutcomeKind;
+    use perfharness_record::{MemoryPoint, Origin, Outcome};
 
     use super::*;
-    use perfharness_record::MemoryPoint;
-    use perfharness_record::Origin;
-    use perfharness_record::Outcome;
 
     fn course(id: &str, leak: Option<f64>) -> Course {
         let side = Side {

@@ -1,17 +1,14 @@
-//! What is in a folder of memory stories.
+//! The index of a folder of memory stories.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
-use perfharness_verdict::GrowthVerdict;
-use serde::{Deserialize, Serialize};
-
-use perfharness_record::MemoryPoint;
-use perfharness_record::Outcome;
-use perfharness_record::index_file;
 use perfharness_record::index_file::IndexError;
 use perfharness_record::memory::Finding;
+use perfharness_record::{MemoryPoint, Outcome, index_file};
+use perfharness_verdict::GrowthVerdict;
+use serde::{Deserialize, Serialize};
 
 /// Version of `index.json`.
 ///
@@ -20,14 +17,14 @@ pub const INDEX_FORMAT: u32 = 1;
 /// Name of the file.
 pub const INDEX_FILE: &str = "index.json";
 
-/// What is in a folder of memory stories.
+/// The index of a folder of memory stories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryIndex {
     /// Version of this file.
     pub format: u32,
     /// Name and version of the program that wrote it.
     pub harness: String,
-    /// What was asked for, whether it could be watched or not.
+    /// Every requested benchmark, with or without a story.
     pub benchmarks: Vec<FollowedBenchmark>,
 }
 
@@ -41,34 +38,34 @@ impl Default for MemoryIndex {
     }
 }
 
-/// A benchmark, and what became of following it.
+/// A benchmark and the result of following it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FollowedBenchmark {
     /// The benchmark.
     pub id: BenchmarkId,
-    /// When.
+    /// Start of the measurement, RFC 3339.
     pub taken: String,
     /// How the launch ended.
     pub outcome: Outcome,
-    /// What was seen.
+    /// The story, or the reason for its absence.
     pub memory: MemoryState,
 }
 
-/// What was seen, or a typed absence.
+/// The facts of a memory story, or a typed absence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MemoryState {
-    /// Something.
+    /// The launch delivered a story.
     Taken(MemoryFacts),
-    /// Nothing.
+    /// There is no story.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
 }
 
 impl MemoryState {
-    /// The facts, where there are some.
+    /// Returns the facts, if there are any.
     pub fn facts(&self) -> Option<&MemoryFacts> {
         match self {
             Self::Taken(facts) => Some(facts),
@@ -80,21 +77,21 @@ impl MemoryState {
 /// A story in figures, and its picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFacts {
-    /// What follows.
+    /// The verdict over all series.
     pub verdict: GrowthVerdict,
-    /// The same in words.
+    /// The verdict in one sentence, with its figures.
     pub sentence: String,
-    /// Iterations that were asked for.
+    /// Number of requested iterations.
     pub asked: u64,
-    /// Iterations that were watched.
+    /// Number of measured iterations.
     pub iterations: u64,
-    /// Time of one, in ns.
+    /// Time of one iteration in ns.
     pub iteration_ns: f64,
-    /// What each series showed.
+    /// The finding of each series.
     pub series: Vec<Finding>,
-    /// After so many iterations each.
+    /// The memory after each group of iterations.
     pub points: Vec<MemoryPoint>,
-    /// Metrics that were not told, and why.
+    /// Metrics without figures and the reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
     /// Name of the picture within the folder.
@@ -105,27 +102,27 @@ impl MemoryIndex {
     /// Reads an index from text.
     ///
     /// # Errors
-    /// When it is none, of another version, or names files outside its folder.
+    /// Returns an error if the text is not an index, has another version or names files outside its folder.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         index_file::parse(text, INDEX_FORMAT, "memory stories", |index: &Self| {
             index.files().map(str::to_owned).collect()
         })
     }
 
-    /// Reads the index of a folder; none where there is none.
+    /// Reads the index of a folder; returns `None` if the folder has no index.
     ///
     /// # Errors
-    /// When it cannot be read, or is not right.
+    /// Returns an error if the index cannot be read or is damaged.
     pub fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
         index_file::read(folder, INDEX_FILE, Self::parse)
     }
 
-    /// Names of all files.
+    /// Returns the names of all files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.benchmarks.iter().filter_map(|b| b.memory.facts()).map(|facts| facts.file.as_str())
     }
 
-    /// What became of following a benchmark.
+    /// Returns the entry of a benchmark.
     pub fn benchmark(&self, id: &BenchmarkId) -> Option<&FollowedBenchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.id == *id)
     }

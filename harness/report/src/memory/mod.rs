@@ -1,5 +1,5 @@
-//! The memory of a benchmark over many iterations: what follows from it, a pure function, and the folder that it is
-//! written to. The engine watches it.
+//! The memory of a benchmark over many iterations: its verdict in words, as a pure function, and the folder for the
+//! stories. The engine measures it.
 
 mod folder;
 mod index;

@@ -1,29 +1,27 @@
-//! The memory of a benchmark over its iterations: a picture by itself, with a panel for each series.
+//! Plot of the memory of a benchmark over its iterations: a standalone SVG with a panel for each series.
 
 use askama::filters::{Html, escape};
+use perfharness_record::memory::{Finding, Series};
+use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 use plotters::style::RGBColor;
 
 use super::MemoryFacts;
-use crate::drawing::Scale;
 use crate::drawing::color::{self, BAD, GRID, INK, MUTED};
-use crate::drawing::{Align, Canvas, PlotError, draw, failed};
-use perfharness_record::MemoryPoint;
-use perfharness_record::memory::{Finding, Series};
-use perfharness_record::units;
+use crate::drawing::{Align, Canvas, PlotError, Scale, draw, failed};
 
 const WIDTH: i32 = 760;
 const LEFT: i32 = 92;
 const RIGHT: i32 = 16;
 const TOP: i32 = 12;
 const BOTTOM: i32 = 34;
-/// Height of a panel, of its title, and of the room below it.
+/// Height of a panel, of its title and of the gap below it.
 const PANEL: i32 = 116;
 const TITLE: i32 = 22;
 const GAP: i32 = 14;
 const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
-/// One series, as it is drawn.
+/// One series to draw.
 struct Panel {
     title: String,
     points: Vec<(f64, f64)>,
@@ -31,10 +29,10 @@ struct Panel {
     figure: fn(f64) -> String,
 }
 
-/// Draws the series of a benchmark over its iterations, as an SVG that tells in words what it shows.
+/// Draws the series of a benchmark over its iterations, as an SVG with a description in words.
 ///
 /// # Errors
-/// When it cannot be drawn, which would be a bug.
+/// Returns an error if drawing fails, which would be a bug.
 pub(crate) fn memory_plot(benchmark: &str, facts: &MemoryFacts) -> Result<String, PlotError> {
     let panels = panels(facts);
     let height = TOP + panels.len() as i32 * PANEL + BOTTOM;
@@ -60,7 +58,7 @@ pub(crate) fn memory_plot(benchmark: &str, facts: &MemoryFacts) -> Result<String
 }
 
 fn panels(facts: &MemoryFacts) -> Vec<Panel> {
-    let told = |value: &dyn Fn(&MemoryPoint) -> Option<f64>| {
+    let points_of = |value: &dyn Fn(&MemoryPoint) -> Option<f64>| {
         let points = facts.points.iter().filter_map(|p| Some((p.iterations as f64, value(p)?)));
         points.filter(|(_, value)| value.is_finite()).collect::<Vec<_>>()
     };
@@ -71,14 +69,14 @@ fn panels(facts: &MemoryFacts) -> Vec<Panel> {
         let verdict = finding.map_or_else(String::new, |finding| format!(": {}", word(finding)));
         panels.push(Panel {
             title: format!("{}{more}{verdict}", series.label()),
-            points: told(&|point| series.of(point)),
+            points: points_of(&|point| series.of(point)),
             grows: finding.is_some_and(|finding| finding.test.verdict == GrowthVerdict::Grows),
             figure: units::bytes,
         });
     }
     panels.push(Panel {
         title: "device memory reserved that no buffer uses".into(),
-        points: told(&|point| point.fragmentation),
+        points: points_of(&|point| point.fragmentation),
         grows: false,
         figure: units::percent,
     });
@@ -98,7 +96,7 @@ fn draw_panel(canvas: &Canvas<'_>, panel: &Panel, x: &Scale, top: i32) -> Result
     let (upper, lower) = (top + TITLE, top + PANEL - GAP);
     let values = || panel.points.iter().map(|(_, value)| *value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-    // What hardly differs gets an axis that does not blow it up.
+    // A series that hardly changes gets an axis that does not exaggerate the change.
     let room = ((most - least) * 0.05).max(most.abs() * 0.005).max(1e-3);
     let y = Scale { from: least - room, to: most + room, first: lower, last: upper, log: false };
     canvas.text(
@@ -121,7 +119,7 @@ fn draw_panel(canvas: &Canvas<'_>, panel: &Panel, x: &Scale, top: i32) -> Result
     pixels.iter().try_for_each(|at| canvas.dot(*at, 2, color, 1.0))
 }
 
-/// Tells whoever cannot see it what it is and what it shows.
+/// Adds a title and a description for readers who cannot see the picture.
 fn in_words(svg: &str, title: &str, description: &str) -> Result<String, PlotError> {
     let (head, body) = svg.split_once('>').ok_or_else(|| failed("an SVG without an element"))?;
     let title = escape(title, Html).map_err(failed)?;

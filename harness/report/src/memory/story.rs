@@ -1,11 +1,10 @@
 //! Findings about the memory of a benchmark, in words.
 
 use perfharness_record::memory::{Finding, MemoryStory, Series, verdict};
+use perfharness_record::units;
 use perfharness_verdict::{GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS};
 
-use perfharness_record::units;
-
-/// What was found, in one sentence.
+/// Returns the findings in one sentence.
 pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
     let iterations = units::count(story.iterations() as f64);
     let of = |verdict| findings.iter().filter(move |finding| finding.test.verdict == verdict);
@@ -14,25 +13,27 @@ pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
             let growing: Vec<String> = of(GrowthVerdict::Grows).map(grows).collect();
             format!("{} over {iterations} iterations", growing.join("; "))
         }
-        GrowthVerdict::Unclear if findings.is_empty() => "unclear: nothing is told of its memory".to_owned(),
+        GrowthVerdict::Unclear if findings.is_empty() => {
+            "unclear: no series of its memory was measured".to_owned()
+        }
         GrowthVerdict::Unclear if story.points.len() < MIN_GROWTH_POINTS => {
-            format!("unclear: {iterations} iterations are too few to tell")
+            format!("unclear: {iterations} iterations are too few to decide")
         }
         GrowthVerdict::Unclear => {
             let steps: Vec<String> = of(GrowthVerdict::Unclear).map(steps).collect();
-            format!("unclear: {}; more iterations would tell", steps.join("; "))
+            format!("unclear: {}; measure more iterations to decide", steps.join("; "))
         }
         GrowthVerdict::Flat => format!("flat over {iterations} iterations: {}", flat(findings)),
     };
     let asked = story.asked;
     if story.iterations() < asked {
         let (asked, time) = (units::count(asked as f64), units::duration(story.iteration_ns));
-        return format!("{said} (not {asked}: one takes {time})");
+        return format!("{said} (instead of {asked}, because one takes {time})");
     }
     said
 }
 
-/// "heap grows by 1,024 bytes an iteration (exact count)".
+/// "heap grows by 1,024 bytes per iteration (exact count)".
 fn grows(finding: &Finding) -> String {
     let GrowthTest { per_iteration, interval, .. } = finding.test;
     let is_exact = finding.series != Series::Resident && interval.lower == interval.upper;
@@ -44,7 +45,7 @@ fn grows(finding: &Finding) -> String {
     } else {
         format!(" (between {lower} and {upper})")
     };
-    format!("{} grows by {} an iteration{how_sure}", finding.series.label(), bytes(per_iteration))
+    format!("{} grows by {} per iteration{how_sure}", finding.series.label(), bytes(per_iteration))
 }
 
 /// "heap grew by 32.8 kB in 5 steps, the last within 520 iterations".
@@ -59,16 +60,16 @@ fn steps(finding: &Finding) -> String {
     )
 }
 
-/// "heap +0 B, resident set +12.3 kB (a leak would have been seen from 40 bytes an iteration on)".
+/// "heap +0 B, resident set +12.3 kB (detects leaks from 40 bytes per iteration)".
 fn flat(findings: &[Finding]) -> String {
     let each = |finding: &Finding| {
         let GrowthTest { total, smallest, .. } = finding.test;
         let sign = if total < 0.0 { "" } else { "+" };
-        let seen = smallest.map_or_else(String::new, |smallest: f64| match smallest {
-            ..1.0 => " (any leak would have been seen)".to_owned(),
-            _ => format!(" (a leak would have been seen from {} an iteration on)", bytes(smallest.ceil())),
+        let detects = smallest.map_or_else(String::new, |smallest: f64| match smallest {
+            ..1.0 => " (detects any leak)".to_owned(),
+            _ => format!(" (detects leaks from {} per iteration)", bytes(smallest.ceil())),
         });
-        format!("{} {sign}{}{seen}", finding.series.label(), units::bytes(total))
+        format!("{} {sign}{}{detects}", finding.series.label(), units::bytes(total))
     };
     findings.iter().map(each).collect::<Vec<_>>().join(", ")
 }
@@ -95,7 +96,7 @@ mod tests {
         }
     }
 
-    fn told(story: &MemoryStory) -> (GrowthVerdict, String) {
+    fn verdict_and_sentence(story: &MemoryStory) -> (GrowthVerdict, String) {
         let findings = findings(story);
         (verdict(&findings), sentence(story, &findings))
     }
@@ -107,28 +108,26 @@ mod tests {
             resident: Some(8e6 + 4096.0 * (at / 4.0).floor()),
             ..MemoryPoint::default()
         });
-        let (verdict, said) = told(&leak);
+        let (verdict, sentence) = verdict_and_sentence(&leak);
         assert_eq!(verdict, GrowthVerdict::Grows);
-        assert!(
-            said.starts_with(
-                "heap grows by 1,024 bytes an iteration (exact count); resident set grows by 1,02"
-            )
-        );
-        assert!(said.ends_with("over 1,000 iterations"), "{said}");
+        assert!(sentence.starts_with(
+            "heap grows by 1,024 bytes per iteration (exact count); resident set grows by 1,02"
+        ));
+        assert!(sentence.ends_with("over 1,000 iterations"), "{sentence}");
     }
 
     #[test]
-    fn what_is_flat_says_what_it_could_have_seen() {
+    fn a_flat_series_says_which_leaks_it_detects() {
         let still = story(50, |at| MemoryPoint {
             heap: Some(0.0),
             resident: Some(8e6 + if at > 100.0 { 12_288.0 } else { 0.0 }),
             ..MemoryPoint::default()
         });
-        let (verdict, said) = told(&still);
+        let (verdict, sentence) = verdict_and_sentence(&still);
         assert_eq!(verdict, GrowthVerdict::Flat);
         assert!(
-            said.starts_with("flat over 1,000 iterations: heap +0 B (any leak would have been seen), resident set +12.3 kB (a leak would have been seen from "),
-            "{said}"
+            sentence.starts_with("flat over 1,000 iterations: heap +0 B (detects any leak), resident set +12.3 kB (detects leaks from "),
+            "{sentence}"
         );
     }
 
@@ -138,21 +137,25 @@ mod tests {
             device: Some(if at >= 900.0 { 4e6 } else { 3e6 }),
             ..MemoryPoint::default()
         });
-        let due = "unclear: device memory in use grew by 1.00 MB in 1 step, the last after 900 iterations; more iterations would tell";
-        assert_eq!(told(&step), (GrowthVerdict::Unclear, due.into()));
+        let due = "unclear: device memory in use grew by 1.00 MB in 1 step, the last after 900 iterations; measure more iterations to decide";
+        assert_eq!(verdict_and_sentence(&step), (GrowthVerdict::Unclear, due.into()));
     }
 
     #[test]
     fn few_iterations_and_no_figures_say_so() {
         let few = story(5, |at| MemoryPoint { heap: Some(1024.0 * at), ..MemoryPoint::default() });
-        let due = "unclear: 100 iterations are too few to tell (not 1,000: one takes 2.00 ms)";
-        assert_eq!(told(&few), (GrowthVerdict::Unclear, due.into()));
+        let due =
+            "unclear: 100 iterations are too few to decide (instead of 1,000, because one takes 2.00 ms)";
+        assert_eq!(verdict_and_sentence(&few), (GrowthVerdict::Unclear, due.into()));
         let none = story(50, |_| MemoryPoint::default());
-        assert_eq!(told(&none), (GrowthVerdict::Unclear, "unclear: nothing is told of its memory".into()));
+        assert_eq!(
+            verdict_and_sentence(&none),
+            (GrowthVerdict::Unclear, "unclear: no series of its memory was measured".into())
+        );
     }
 
     #[test]
-    fn a_series_that_was_not_told_throughout_is_none() {
+    fn a_series_with_gaps_is_left_out() {
         let part = story(50, |at| MemoryPoint {
             heap: (at < 500.0).then_some(0.0),
             resident: Some(8e6),

@@ -1,51 +1,49 @@
-//! One profile against another, both for an iteration.
+//! Comparison of two profiles, both scaled to one iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use perfharness_record::{StackProfile, fold_line};
 use serde::{Deserialize, Serialize};
 
-use perfharness_record::StackProfile;
-use perfharness_record::fold_line;
-
-/// Whose time the widths of a differential graph stand for. What only the other side does has no width.
+/// The side whose time determines the widths of a differential graph. Stacks of the other side alone have no width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Widths {
-    /// The reference: shows what the candidate does away with.
+    /// The reference: shows what the candidate saves.
     Reference,
     /// The candidate: shows what it adds.
     Candidate,
 }
 
-/// Two profiles, scaled so that both are for one iteration, and matched.
+/// Two profiles, each scaled to one iteration, with their stacks matched.
 ///
-/// Different variants have different functions. A stack of one therefore matches a stack of the other where they are
-/// equal but for functions that only one side has, between its outermost function and the first one that both have: a
-/// `write` that both call is compared, whatever calls it.
+/// Different variants have different functions. Two stacks match if they are equal once functions of one side alone
+/// are left out, between the outermost function and the first one that both sides have: a `write` that both sides
+/// call is compared, whichever functions call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     root: String,
     reference: Vec<Weighted>,
     candidate: Vec<Weighted>,
-    /// Unit of the figures in them.
+    /// Unit of the weights.
     pub unit: String,
 }
 
-/// A stack, and what was spent in it for an iteration.
+/// A stack and the amount that one iteration spends in it.
 #[derive(Clone, Debug, PartialEq)]
 struct Weighted {
     frames: Vec<String>,
     weight: u64,
-    /// What it matches by; none where all of it but the outermost function is its side's alone.
+    /// Key by which stacks match; `None` if all functions below the outermost belong to this side alone.
     key: Option<Vec<String>>,
 }
 
-/// In the place of the outermost function of a variant, where the other one's has another name.
+/// Replaces the outermost function in a key if the two variants name it differently.
 const VARIANT: &str = "[the variant]";
 
 impl Difference {
-    /// Scales two profiles and matches them. None where they are of different units.
+    /// Scales two profiles and matches them. Returns `None` if their units differ.
     pub fn new(reference: &StackProfile, candidate: &StackProfile, root: &str) -> Option<Self> {
         if (&reference.unit, reference.clock) != (&candidate.unit, candidate.clock) {
             return None;
@@ -60,7 +58,7 @@ impl Difference {
         })
     }
 
-    /// Folded stacks of one side, with two counts each: what the other side spends there, and what it spends itself.
+    /// Returns the folded stacks of one side with two counts each: the amount of the other side and its own.
     pub(super) fn lines(&self, widths: Widths) -> String {
         let (other, own) = match widths {
             Widths::Reference => (&self.candidate, &self.reference),
@@ -69,7 +67,7 @@ impl Difference {
         let (theirs, ours) = (by_key(other), by_key(own));
         let mut lines: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for Weighted { frames, weight, key } in own {
-            // Where several stacks match by the same key, each has its part of what the other side spends.
+            // Stacks that share a key share the amount of the other side in proportion to their own.
             let part = |key: &Vec<String>| {
                 let (all, sum) = (*theirs.get(key)?, *ours.get(key)?);
                 Some((all as f64 * *weight as f64 / sum.max(1) as f64).round() as u64)
@@ -81,11 +79,11 @@ impl Difference {
         text(&lines)
     }
 
-    /// Folded stacks of both sides, those that match in one line, with two counts each: the reference's and the
-    /// candidate's.
+    /// Returns the folded stacks of both sides with two counts each: reference and candidate. Matching stacks share a
+    /// line.
     pub(super) fn folded(&self) -> String {
         let (before, after) = (by_key(&self.reference), by_key(&self.candidate));
-        // What has no match keeps the names of its side.
+        // A stack without a match keeps the names of its side.
         let line = |stack: &Weighted, theirs: &BTreeMap<&Vec<String>, u64>| {
             let key = stack.key.as_ref().filter(|key| theirs.contains_key(key));
             fold_line(&self.root, key.unwrap_or(&stack.frames))
@@ -119,7 +117,7 @@ fn text(lines: &BTreeMap<String, (u64, u64)>) -> String {
     text
 }
 
-/// Functions that two profiles both have.
+/// Functions that both profiles have.
 struct Common<'a> {
     outermost: BTreeSet<&'a str>,
     others: BTreeSet<&'a str>,
@@ -165,19 +163,20 @@ impl<'a> Common<'a> {
     }
 }
 
-/// Whole numbers are all that a folded line can have: a unit in which rounding is lost in the width of a sample.
+/// Factor to whole numbers, which folded lines require: the unit is so small that rounding errors disappear in the
+/// width of a sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scale {
     factor: f64,
-    /// The unit, for an iteration.
+    /// The unit, per iteration.
     pub(super) unit: String,
 }
 
 impl Scale {
-    /// Steps that an iteration has at least, where the unit can be as small: a profile has some thousand samples.
+    /// Smallest number of steps per iteration, if the unit can be that small. A profile has some thousand samples.
     const STEPS: f64 = 1e5;
 
-    /// The largest unit that is small enough for so much of `unit` for an iteration.
+    /// Returns the largest unit that is small enough for this amount of `unit` per iteration.
     pub(super) fn of(unit: &str, per_iteration: f64) -> Self {
         const TIMES: &[(f64, &str)] =
             &[(1e-6, "ms"), (1e-3, "µs"), (1.0, "ns"), (1e3, "ps"), (1e6, "fs"), (1e9, "as")];
@@ -192,7 +191,7 @@ impl Scale {
         Self { factor, unit }
     }
 
-    /// What each stack stands for, for an iteration. What was met is never nothing: a graph of nothing cannot be drawn.
+    /// Returns the amount of each stack per iteration, at least 1: a graph whose amounts are all 0 cannot be drawn.
     pub(super) fn weights<'p>(
         &self,
         profile: &'p StackProfile,
@@ -207,12 +206,13 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     #[test]
     fn both_sides_are_for_one_iteration() {
-        // 300 µs for an iteration against 100 µs, from equally many samples.
+        // 300 µs per iteration against 100 µs, from equally many samples.
         let slow = profile(10, 1e6, &[("run;open", 2), ("run;write", 1)]);
         let fast = profile(30, 1e6, &[("run;write", 3)]);
         let difference = Difference::new(&slow, &fast, "w/c").unwrap();
@@ -264,7 +264,7 @@ mod tests {
         );
         let difference = Difference::new(&slow, &fast, "w/c").unwrap();
         let ms = |text: String| text.replace("00000 ", " ").replace("00000\n", "\n");
-        // The two writes of the one share the two of the other. Nothing is written in the place of what is built.
+        // The two writes of the slow side share the two of the fast side. Nothing of the fast side matches the build.
         assert_eq!(
             ms(difference.lines(Widths::Reference)),
             "w/c;slow::run 20 10\n\

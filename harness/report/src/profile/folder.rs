@@ -1,10 +1,12 @@
-//! Writing a folder of flame graphs.
+//! Writes a folder of flame graphs.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::{Origin, Profiled, Side, StackProfile};
 
 use super::index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, ProfileFacts, ProfileState, ProfiledBenchmark,
@@ -14,23 +16,18 @@ use super::speedscope::speedscope;
 use super::svg::{Sides, differential, flame_graph};
 use super::{Difference, ProfileFormat, Widths};
 use crate::file_names::FileNames;
-use perfharness_record::Origin;
-use perfharness_record::Profiled;
-use perfharness_record::Side;
-use perfharness_record::StackProfile;
-use perfharness_record::file::{RecordError, write_atomically};
 
-/// Functions that the index names.
+/// Number of functions that the index names.
 const HOTTEST: usize = 5;
 
-/// A benchmark that was profiled, or was to be.
+/// A benchmark to profile and the result.
 #[derive(Clone, Debug)]
 pub struct Shot {
     /// The benchmark.
     pub side: Side,
-    /// What it is held against, among the others.
+    /// Position of the benchmark that it is compared with.
     pub reference: Option<usize>,
-    /// What became of it.
+    /// The profile, or the reason for its absence.
     pub profiled: Profiled,
 }
 
@@ -40,29 +37,29 @@ impl Shot {
     }
 }
 
-/// When benchmarks were profiled.
+/// The occasion on which benchmarks were profiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occasion {
-    /// When it began.
+    /// Start of the profiling, RFC 3339.
     pub taken: String,
-    /// The run behind which they were.
+    /// Id of the run that the profiles belong to, if any.
     pub run: Option<String>,
 }
 
-/// What becomes of the graphs that are in the folder already.
+/// Treatment of the graphs that are already in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Former {
-    /// Those of other benchmarks stay.
+    /// Keep the graphs of other benchmarks.
     Kept,
-    /// They go.
+    /// Remove all.
     Replaced,
 }
 
-/// Writes the files of these benchmarks, and then the index. What an older index names and the new one does not is
-/// removed; nothing else in the folder is touched.
+/// Writes the files of these benchmarks and then the index. Removes files that only the older index names and leaves
+/// all other files alone.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write(
     folder: &Path,
     shots: &[Shot],
@@ -70,7 +67,7 @@ pub fn write(
     former: Former,
     occasion: &Occasion,
 ) -> Result<FlameIndex, RecordError> {
-    // Nothing is lost with an index that cannot be read: it would be replaced in any case.
+    // An unreadable index loses nothing: this call replaces it in any case.
     let older = FlameIndex::read(folder).ok().flatten().unwrap_or_default();
     let mut index = match former {
         Former::Kept => others(&older, shots, folder),
@@ -101,13 +98,13 @@ pub fn write(
     writer.write(INDEX_FILE, text.map(String::into_bytes))?;
     let listed: BTreeSet<&str> = index.files().collect();
     for file in older.files().filter(|file| !listed.contains(file)) {
-        // It is in nobody's way.
+        // A file that cannot be removed does no harm.
         let _ = std::fs::remove_file(folder.join(file));
     }
     Ok(index)
 }
 
-/// What an index says of other benchmarks, as far as its files are still there.
+/// Returns the entries of other benchmarks whose files still exist.
 fn others(older: &FlameIndex, shots: &[Shot], folder: &Path) -> FlameIndex {
     let again = |id: &BenchmarkId, origin: Origin| {
         shots.iter().any(|s| s.side.benchmark == *id && s.side.origin == origin)
@@ -127,7 +124,7 @@ fn others(older: &FlameIndex, shots: &[Shot], folder: &Path) -> FlameIndex {
     }
 }
 
-/// A file's name without what its format adds.
+/// Returns the name of a file without the extension of its format.
 fn stem(file: &str) -> &str {
     let formats =
         [ProfileFormat::Svg, ProfileFormat::Pprof, ProfileFormat::Folded, ProfileFormat::Speedscope];
@@ -195,7 +192,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The graphs of a benchmark against its reference, where both were profiled.
+    /// Writes the graphs of a benchmark against its reference, if both have a profile.
     fn differences(
         &mut self,
         reference: &Shot,
@@ -238,7 +235,7 @@ impl Writer<'_> {
                 let svg = differential(&difference, (before, after), sides, &case, widths);
                 add(Some(widths), self.file(&stem, ProfileFormat::Svg, svg)?);
             }
-            // Lines have room for both sides, widths have not.
+            // A line has room for both sides, a width has not.
             if self.formats.contains(&ProfileFormat::Folded) && widths == Widths::Reference {
                 let lines = Ok(difference.folded().into_bytes());
                 add(None, self.file(&stem, ProfileFormat::Folded, lines)?);
@@ -248,17 +245,17 @@ impl Writer<'_> {
     }
 }
 
-/// What the two builds are called.
+/// Names of the two builds.
 const BASE: &str = "base";
 const HEAD: &str = "head";
 
 #[cfg(test)]
 mod tests {
     use perfharness_contract::OutcomeKind;
-
-    use super::*;
     use perfharness_record::Outcome;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     fn shot(id: &str, reference: Option<usize>, stacks: &[(&str, u64)]) -> Shot {
         let side = Side {
@@ -345,7 +342,7 @@ mod tests {
         write(folder.path(), &pair(), &svg, Former::Kept, &on("first")).unwrap();
         let again = [shot("w/c/fast", None, &[("run", 1)]), shot("x/c/v", None, &[("run", 1)])];
         let index = write(folder.path(), &again, &svg, Former::Kept, &on("second")).unwrap();
-        // Its differences were those of an older profile.
+        // Its differences came from an older profile.
         assert_eq!(
             names(folder.path()),
             ["index.json", "mine.svg", "w-c-fast.svg", "w-c-slow.svg", "x-c-v.svg"]

@@ -1,16 +1,14 @@
-//! What is in a folder of flame graphs.
+//! The index of a folder of flame graphs.
 
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::index_file::IndexError;
+use perfharness_record::{Origin, Outcome, index_file};
 use serde::{Deserialize, Serialize};
 
 use super::{ProfileFormat, Widths};
-use perfharness_record::Origin;
-use perfharness_record::Outcome;
-use perfharness_record::index_file;
-use perfharness_record::index_file::IndexError;
 
 /// Version of `index.json`.
 ///
@@ -19,14 +17,14 @@ pub const INDEX_FORMAT: u32 = 1;
 /// Name of the file.
 pub const INDEX_FILE: &str = "index.json";
 
-/// What is in a folder of flame graphs.
+/// The index of a folder of flame graphs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlameIndex {
     /// Version of this file.
     pub format: u32,
     /// Name and version of the program that wrote it.
     pub harness: String,
-    /// What was asked for, whether it could be profiled or not.
+    /// Every requested benchmark, with or without a profile.
     pub benchmarks: Vec<ProfiledBenchmark>,
     /// Graphs of one benchmark against another.
     pub differences: Vec<DifferenceGraph>,
@@ -43,40 +41,40 @@ impl Default for FlameIndex {
     }
 }
 
-/// A benchmark, and what became of profiling it.
+/// A benchmark and the result of profiling it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfiledBenchmark {
     /// The benchmark.
     pub id: BenchmarkId,
-    /// The build that it comes from.
+    /// The build that the benchmark comes from.
     #[serde(default)]
     pub origin: Origin,
-    /// When.
+    /// Start of the profiling, RFC 3339.
     pub taken: String,
-    /// The run that it was profiled behind, by `RunInfo::id`; none where it was profiled by itself.
+    /// Id of the run that the profile belongs to (`RunInfo::id`); absent for `perfharness profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// How the launch ended.
     pub outcome: Outcome,
-    /// What the profiler saw.
+    /// The profile, or the reason for its absence.
     pub profile: ProfileState,
 }
 
-/// What the profiler saw, or a typed absence.
+/// The facts of a profile, or a typed absence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ProfileState {
-    /// Something.
+    /// The profiler delivered a profile.
     Taken(ProfileFacts),
-    /// Nothing.
+    /// There is no profile.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
 }
 
 impl ProfileState {
-    /// The facts, where there are some.
+    /// Returns the facts, if there are any.
     pub fn facts(&self) -> Option<&ProfileFacts> {
         match self {
             Self::Taken(facts) => Some(facts),
@@ -88,30 +86,30 @@ impl ProfileState {
 /// A profile in figures, and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileFacts {
-    /// How often the profiler looked.
+    /// Number of samples.
     pub samples: u64,
-    /// What one of them stands for, in `unit`.
+    /// Amount that one sample stands for, in `unit`.
     pub period: f64,
     /// The unit: `ns` for time.
     pub unit: String,
-    /// Which time was sampled.
+    /// The kind of time that was sampled.
     pub clock: ProfileClock,
-    /// What all of them stand for, in `unit` for an iteration.
+    /// Amount of all samples, in `unit` per iteration.
     pub per_iteration: f64,
-    /// Iterations that were profiled.
+    /// Number of profiled iterations.
     pub iterations: u64,
-    /// Wall-clock time that they took.
+    /// Wall-clock time of these iterations.
     pub wall_ns: u64,
-    /// CPU time that the process spent in them, where the worker says.
+    /// CPU time of the process during these iterations, if the worker reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
-    /// The functions that most samples were in, the hottest first.
+    /// The functions with the most samples, in descending order.
     pub hottest: Vec<Hot>,
     /// The files.
     pub files: Vec<GraphFile>,
 }
 
-/// A function, and how much of the samples was in itself, not in what it called.
+/// A function and the share of the samples in the function itself, without its callees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hot {
     /// Its name.
@@ -123,23 +121,23 @@ pub struct Hot {
 /// A file of the folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphFile {
-    /// What it is.
+    /// Its format.
     pub format: ProfileFormat,
     /// Its name within the folder.
     pub file: String,
 }
 
-/// A graph of one benchmark against another, both for an iteration.
+/// A graph of one benchmark against another, both scaled to one iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DifferenceGraph {
-    /// What it is held against.
+    /// The benchmark compared with.
     pub reference: BenchmarkId,
     /// The build that the reference comes from.
     #[serde(default)]
     pub reference_origin: Origin,
-    /// What is held against it.
+    /// The benchmark that is compared.
     pub candidate: BenchmarkId,
-    /// Whose time the widths stand for, in a graph.
+    /// The side whose time determines the widths; absent for folded stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widths: Option<Widths>,
     /// The file.
@@ -151,23 +149,22 @@ impl FlameIndex {
     /// Reads an index from text.
     ///
     /// # Errors
-    /// When it is none, of another version, or names files outside its folder.
+    /// Returns an error if the text is not an index, has another version or names files outside its folder.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         index_file::parse(text, INDEX_FORMAT, "flame graphs", |index: &Self| {
             index.files().map(str::to_owned).collect()
         })
     }
 
-    /// Reads the index of a folder; none where there is none.
+    /// Reads the index of a folder; returns `None` if the folder has no index.
     ///
     /// # Errors
-    /// When it cannot be read, or is not right.
+    /// Returns an error if the index cannot be read or is damaged.
     pub fn read(folder: &Path) -> Result<Option<Self>, IndexError> {
         index_file::read(folder, INDEX_FILE, Self::parse)
     }
 
-    /// What belongs to a run: what was profiled behind it, and what was profiled by itself. Graphs of an earlier run may
-    /// still be in the folder.
+    /// Keeps the profiles of this run and those without a run. The folder may still hold graphs of an earlier run.
     #[must_use]
     pub fn of_run(mut self, run: &str) -> Self {
         self.benchmarks.retain(|b| b.run.as_deref().is_none_or(|of| of == run));
@@ -176,24 +173,24 @@ impl FlameIndex {
         self
     }
 
-    /// Names of all files.
+    /// Returns the names of all files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let of_benchmarks = self.benchmarks.iter().filter_map(|b| b.profile.facts()).flat_map(|f| &f.files);
         of_benchmarks.chain(self.differences.iter().map(|d| &d.file)).map(|file| file.file.as_str())
     }
 
-    /// What became of profiling a benchmark of the code here.
+    /// Returns the entry of a benchmark of the head.
     pub fn benchmark(&self, id: &BenchmarkId) -> Option<&ProfiledBenchmark> {
         self.benchmarks.iter().find(|b| b.id == *id && b.origin == Origin::Head)
     }
 
-    /// The flame graph of a benchmark of the code here, for a browser.
+    /// Returns the flame graph of a benchmark of the head, as SVG.
     pub fn flame_graph(&self, id: &BenchmarkId) -> Option<&str> {
         let files = &self.benchmark(id)?.profile.facts()?.files;
         files.iter().find(|file| file.format == ProfileFormat::Svg).map(|file| file.file.as_str())
     }
 
-    /// The graph of a benchmark against another of the code here, for a browser.
+    /// Returns the graph of one benchmark of the head against another, as SVG.
     pub fn differential(
         &self,
         reference: &BenchmarkId,
@@ -260,7 +257,7 @@ mod tests {
         assert!(ours.flame_graph(&slow).is_some() && ours.differences.len() == 1);
         let others = index.of_run("another");
         assert!(others.flame_graph(&slow).is_none() && others.differences.is_empty());
-        // What was profiled by itself stays.
+        // A profile without a run stays.
         assert_eq!(others.benchmarks.len(), 1);
     }
 

@@ -1,5 +1,5 @@
-//! Flame graphs and other pictures of where a benchmark spends its time: pure functions of what a profiler saw, and the
-//! folder that they are written to. The engine takes the profiles.
+//! Flame graphs and other forms of a profile, as pure functions of its stacks, and the folder for them. The engine
+//! takes the profiles.
 
 mod difference;
 mod folder;
@@ -17,13 +17,13 @@ pub use index::{
 
 use serde::{Deserialize, Serialize};
 
-/// What a profile is written as.
+/// File format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileFormat {
     /// A flame graph for a browser
     Svg,
-    /// Protocol buffers for `pprof` and what reads its files
+    /// Protocol buffers for `pprof` and compatible tools
     Pprof,
     /// One line of text for each stack
     Folded,
@@ -32,7 +32,7 @@ pub enum ProfileFormat {
 }
 
 impl ProfileFormat {
-    /// The end of a file's name.
+    /// Returns the file extension.
     fn extension(self) -> &'static str {
         match self {
             Self::Svg => "svg",

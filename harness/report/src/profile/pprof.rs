@@ -1,20 +1,19 @@
-//! Profiles as `pprof` reads them: protocol buffers after
-//! <https://github.com/google/pprof/blob/main/proto/profile.proto>, not compressed, which its readers accept.
+//! Profiles for `pprof`: protocol buffers as in <https://github.com/google/pprof/blob/main/proto/profile.proto>,
+//! without compression, which its readers accept.
 //!
-//! Written by hand, because the few messages that are needed here have no other fields than whole numbers, texts and
-//! messages; numbers in names below are those of the format's fields.
+//! This encoder is written by hand because the few messages used here consist of whole numbers, texts and messages.
+//! Numbers in the code are the field numbers of the format.
 
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::ProfileClock;
-
 use perfharness_record::StackProfile;
 
-/// A file with the one profile; `benchmark` is the root of all stacks. Each sample has how often it was met, and what
-/// that stands for.
+/// Encodes one profile; `benchmark` is the root of all stacks. Each sample has the count of its stack and the amount
+/// that it stands for.
 pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
     let mut texts = Texts::default();
-    // The format insists on the empty text being the first.
+    // The format requires that the first text is empty.
     texts.number("");
     let (kind, unit) = match (profile.unit.as_str(), profile.clock) {
         ("ns", ProfileClock::Cpu) => ("cpu", "nanoseconds"),
@@ -27,7 +26,7 @@ pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
     let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
     let mut samples = Vec::new();
     for (frames, count) in &profile.stacks {
-        // The innermost first.
+        // The format puts the innermost function first.
         let names = frames.iter().rev().map(String::as_str).chain([benchmark]);
         let locations = names.map(|name| {
             let next = functions.len() as u64 + 1;
@@ -46,7 +45,7 @@ pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
         file.message(2, sample);
     }
     for (name, id) in &functions {
-        // A location for each function: nothing is known of addresses and lines.
+        // One location for each function, because addresses and lines are unknown.
         let mut line = Message::default();
         line.number(1, *id);
         let mut location = Message::default();
@@ -65,7 +64,7 @@ pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
     file.message(11, &amounts);
     file.number(12, profile.period().round() as u64);
     file.numbers(13, [comment]);
-    // What is shown where nobody chooses.
+    // The default sample type.
     file.number(14, texts.number(kind));
     for text in &texts.all {
         file.bytes(6, text.as_bytes());
@@ -80,7 +79,7 @@ fn value_type(texts: &mut Texts, kind: &str, unit: &str) -> Message {
     message
 }
 
-/// The table of texts: messages name them by number.
+/// The string table: messages refer to texts by number.
 #[derive(Default)]
 struct Texts {
     all: Vec<String>,
@@ -99,7 +98,7 @@ impl Texts {
     }
 }
 
-/// A message in the making.
+/// A message under construction.
 #[derive(Clone, Debug, Default)]
 struct Message(Vec<u8>);
 
@@ -130,7 +129,7 @@ impl Message {
         self.bytes(field, &message.0);
     }
 
-    /// A repeated field of whole numbers, in one piece.
+    /// Writes a packed repeated field of whole numbers.
     fn numbers(&mut self, field: u64, values: impl IntoIterator<Item = u64>) {
         let mut packed = Self::default();
         values.into_iter().for_each(|value| packed.varint(value));
@@ -140,10 +139,11 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
 
-    /// A message read back: what each field holds, in order.
+    use super::*;
+
+    /// A decoded message: the values of each field, in order.
     #[derive(Debug, Default)]
     struct Read {
         numbers: BTreeMap<u64, u64>,

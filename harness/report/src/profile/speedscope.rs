@@ -1,12 +1,11 @@
-//! Profiles as speedscope reads them: <https://www.speedscope.app/file-format-schema.json>.
+//! Profiles for speedscope: <https://www.speedscope.app/file-format-schema.json>.
 
 use std::collections::BTreeMap;
 
+use perfharness_record::StackProfile;
 use serde_json::{Value, json};
 
-use perfharness_record::StackProfile;
-
-/// A file with the one profile; `benchmark` is the root of all stacks.
+/// Encodes one profile; `benchmark` is the root of all stacks.
 pub(super) fn speedscope(profile: &StackProfile, benchmark: &str) -> Value {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut frames = Vec::new();
@@ -49,10 +48,11 @@ pub(super) fn speedscope(profile: &StackProfile, benchmark: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
 
-    /// What its documentation says of a file with sampled profiles.
+    use super::*;
+
+    /// The part of its published schema that covers sampled profiles.
     fn schema() -> Value {
         let number = json!({ "type": "number" });
         let text = json!({ "type": "string" });

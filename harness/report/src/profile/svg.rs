@@ -1,16 +1,14 @@
-//! Flame graphs.
+//! Flame graphs as SVG.
 
 use std::io;
 
 use inferno::flamegraph::color::MultiPalette;
 use inferno::flamegraph::{Options, Palette, from_lines};
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::{StackProfile, fold, units};
 
 use super::difference::Scale;
 use super::{Difference, Widths};
-use perfharness_record::StackProfile;
-use perfharness_record::fold;
-use perfharness_record::units;
 
 /// Names of the two sides of a differential graph.
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +17,16 @@ pub(super) struct Sides<'a> {
     pub(super) candidate: &'a str,
 }
 
-/// The flame graph of one benchmark; the widths are for an iteration.
+/// Draws the flame graph of one benchmark; the widths are amounts per iteration.
 pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result<Vec<u8>> {
     let scale = Scale::of(&profile.unit, profile.per_iteration());
     let lines = fold(benchmark, scale.weights(profile).map(|(frames, weight)| (frames.as_slice(), weight)));
     let waiting = match profile.clock {
-        ProfileClock::Cpu => "; waiting is not in it",
+        ProfileClock::Cpu => "; excludes waiting",
         ProfileClock::Wall => "",
     };
     let subtitle = format!(
-        "{} of {} an iteration: {} over {}{waiting}",
+        "{} of {} per iteration: {} over {}{waiting}",
         amount(profile),
         profile.quantity(),
         units::counted(profile.samples() as usize, "sample"),
@@ -38,7 +36,8 @@ pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result
     draw(&mut options, &lines)
 }
 
-/// The differential flame graph: red where the candidate spends more than the reference, blue where it spends less.
+/// Draws a differential flame graph: red where the candidate spends more than the reference, blue where it spends
+/// less.
 pub(super) fn differential(
     difference: &Difference,
     profiles: (&StackProfile, &StackProfile),
@@ -52,7 +51,7 @@ pub(super) fn differential(
         Widths::Candidate => candidate,
     };
     let subtitle = format!(
-        "{} an iteration: {} {reference}, {} {candidate}; widths of {of}; red: {candidate} spends more there itself, blue: less",
+        "{} per iteration: {} {reference}, {} {candidate}; widths of {of}; red: {candidate} spends more in the function itself, blue: less",
         profiles.0.quantity(),
         amount(profiles.0),
         amount(profiles.1),
@@ -72,7 +71,7 @@ fn options(title: &str, subtitle: String, unit: String) -> Options<'static> {
     title.clone_into(&mut options.title);
     options.subtitle = Some(subtitle);
     options.count_name = unit;
-    // Colours by kind of code, and by its name: the same in every graph.
+    // Colours follow the kind and name of a function, so that they are the same in every graph.
     options.colors = Palette::Multi(MultiPalette::Rust);
     options.deterministic = true;
     options
@@ -86,8 +85,9 @@ fn draw(options: &mut Options<'_>, lines: &str) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use perfharness_record::testing::profile;
+
+    use super::*;
 
     fn text(svg: io::Result<Vec<u8>>) -> String {
         String::from_utf8(svg.unwrap()).unwrap()
@@ -102,7 +102,7 @@ mod tests {
         for part in [
             "<title>w/c/slow (400,000 ns per iteration, 100.00%)</title>",
             "<title>&lt;[u8, 4] as my::Write&gt;::write (300,000 ns per iteration, 75.00%)</title>",
-            "400 µs of CPU time an iteration: 4 samples over 10 iterations; waiting is not in it",
+            "400 µs of CPU time per iteration: 4 samples over 10 iterations; excludes waiting",
         ] {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }

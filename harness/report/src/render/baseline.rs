@@ -1,58 +1,57 @@
-//! Accepted figures, what changed of them, and what a calibration found, as text.
+//! Baselines, changes of baselines and calibrations as text.
 
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
 use perfharness_contract::{BenchmarkId, standard};
+use perfharness_record::baseline::difference::Change;
+use perfharness_record::baseline::{Baseline, Figures};
+use perfharness_record::plain_text::plain;
+use perfharness_record::units;
 use perfharness_verdict::judge::Verdict;
 use serde::Serialize;
 
 use super::Layout;
 use super::table::heading;
-use perfharness_record::baseline::difference::Change;
-use perfharness_record::baseline::{Baseline, Figures};
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
-/// What a machine can tell.
+/// Result of a calibration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// The smallest change that matters, as a share.
+    /// The threshold of the gate, as a share.
     pub threshold: f64,
     /// The benchmarks.
     pub rows: Vec<CalibrationRow>,
 }
 
-/// What a machine can tell of one benchmark.
+/// Calibration of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CalibrationRow {
     /// Its id.
     pub benchmark: String,
-    /// The launches of both sides.
+    /// Number of launches of both sides.
     pub launches: usize,
     /// Standard deviation of launch values, as a log-ratio.
     pub sd: Option<f64>,
-    /// The smallest effect that is seen in nine of ten runs, as a log-ratio.
+    /// The smallest effect that nine of ten runs detect, as a log-ratio.
     pub smallest_detectable: Option<f64>,
-    /// What a gate would have said of identical sides.
+    /// The verdict of a gate on identical sides.
     pub verdict: Option<Verdict>,
-    /// What became of a slowdown that was planted; absent where this machine could not have seen one that is less than
-    /// twice the time.
+    /// The planted slowdown; absent if this machine can only detect more than twice the time.
     pub planted: Option<PlantedRow>,
 }
 
-/// A slowdown that was planted.
+/// A planted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlantedRow {
     /// The extra work, as a share.
     pub share: f64,
-    /// What was measured, as a log-ratio.
+    /// The measured effect, as a log-ratio.
     pub effect: f64,
     /// Whether a gate would have found it.
     pub found: bool,
 }
 
-/// Accepted figures.
+/// Renders a baseline.
 pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     let mut text = heading(&baseline.class);
     for acceptance in &baseline.acceptances {
@@ -70,7 +69,7 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["benchmark", "accepted", "runs", "wall time", "can tell from"]);
+    table.set_header(["benchmark", "accepted", "runs", "wall time", "detects from"]);
     for entry in &baseline.benchmarks {
         let wall = entry.metrics.get(standard::WALL_TIME);
         let time = wall
@@ -89,7 +88,7 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     text
 }
 
-/// What changed between two baselines of a machine class.
+/// Renders the changes between two baselines of a machine class.
 pub fn render_changes(class: &str, changes: &[(BenchmarkId, Change)]) -> String {
     if changes.is_empty() {
         return format!("{class}: nothing changed\n");
@@ -118,19 +117,11 @@ pub fn render_changes(class: &str, changes: &[(BenchmarkId, Change)]) -> String 
     text
 }
 
-/// What a calibration found.
+/// Renders a calibration.
 pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header([
-        "benchmark",
-        "launches",
-        "sd",
-        "can tell from",
-        "identical sides were",
-        "planted",
-        "found",
-    ]);
+    table.set_header(["benchmark", "launches", "sd", "detects from", "identical sides", "planted", "found"]);
     let share = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| units::percent(v.exp_m1()));
     for row in &calibration.rows {
         table.add_row([
@@ -153,7 +144,7 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
     let planted = calibration.rows.iter().filter_map(|row| row.planted);
     let found = planted.clone().filter(|planted| planted.found).count();
     format!(
-        "{table}\n\n{able} of {} can tell a change of {}; {} before confirmation; {found} of {} found\n",
+        "{table}\n\n{able} of {} can detect a change of {}; {} before confirmation; {found} of {} found\n",
         units::counted(calibration.rows.len(), "benchmark"),
         units::percent(calibration.threshold),
         units::counted(false_alarms, "false alarm"),

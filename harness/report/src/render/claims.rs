@@ -1,24 +1,22 @@
-//! Claims in words, for the terminal and for the page alike.
+//! Claims in words, for the terminal and the page.
 
 use perfharness_contract::{ClaimDef, MetricDef, Promise, WorkloadDef};
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord, units};
 
-use perfharness_record::units;
-use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
-
-/// What there is to say of a claim.
+/// The words of a claim.
 pub(super) struct ClaimWords<'a> {
-    /// What the document says, and where.
+    /// The definition: the statement and its source.
     pub(super) definition: &'a ClaimDef,
-    /// What was measured, e.g. `98.0 % fewer file writes`.
+    /// The measured value, e.g. `98.0 % fewer file writes`.
     pub(super) measured: Option<String>,
     /// Its interval.
     pub(super) interval: Option<String>,
-    /// What was promised, e.g. `98.0 %` or `10.0× to 50.0×`.
+    /// The promised value, e.g. `98.0 %` or `10.0× to 50.0×`.
     pub(super) promised: Option<String>,
 }
 
 impl<'a> ClaimWords<'a> {
-    /// Finds the definition in the record; `None` where it is gone, which no run leaves.
+    /// Finds the definition in the record. Returns `None` if it is missing, which no run causes.
     pub(super) fn of(record: &'a RunRecord, claim: &ClaimRecord) -> Option<Self> {
         let workload = record.workloads.iter().find(|w| w.id == claim.workload)?;
         let definition = workload.claims.iter().find(|c| c.id == claim.claim)?;
@@ -34,13 +32,13 @@ impl<'a> ClaimWords<'a> {
         })
     }
 
-    /// Which variant is said to be better than which.
+    /// Names the two variants that the claim compares.
     pub(super) fn sides(&self) -> String {
         format!("{} against {}", self.definition.candidate, self.definition.reference)
     }
 }
 
-/// A status in words.
+/// Returns a status in words.
 pub(super) fn status(status: ClaimStatus) -> &'static str {
     match status {
         ClaimStatus::Met => "met",

@@ -1,19 +1,18 @@
-//! Memory stories as text: whether each benchmark leaks, and what was seen of each kind of memory.
+//! Memory stories as text: the verdict on each benchmark and the figures of each series.
 
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
+use perfharness_record::memory::Finding;
+use perfharness_record::plain_text::plain;
+use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 
 use super::Layout;
 use super::table::{heading, trimmed, wrap};
 use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState};
-use perfharness_record::MemoryPoint;
-use perfharness_record::memory::Finding;
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
-/// What became of the benchmarks that were asked for.
+/// Renders the memory of all requested benchmarks.
 pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) -> String {
     let mut text = String::new();
     let mut case = String::new();
@@ -38,18 +37,18 @@ pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) ->
                 }
             }
             MemoryState::Absent { absent } => {
-                let _ = writeln!(text, " {}  not followed: {}", id.variant, plain(absent));
+                let _ = writeln!(text, " {}  not measured: {}", id.variant, plain(absent));
             }
         }
     }
     text
 }
 
-/// What each series showed.
+/// Renders a table of the series.
 fn figures(facts: &MemoryFacts, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["  memory", "at first", "at last", "an iteration", "a leak is seen from", "verdict"]);
+    table.set_header(["  memory", "at first", "at last", "per iteration", "detects leaks from", "verdict"]);
     for Finding { series, test } in &facts.series {
         let at = |point: Option<&MemoryPoint>| {
             point.and_then(|point| series.of(point)).map_or_else(String::new, units::bytes)

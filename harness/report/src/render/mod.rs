@@ -1,4 +1,4 @@
-//! Results for people: text from records, nothing measured and nothing decided here.
+//! Results for people, as text made from records. Nothing here measures or decides.
 
 mod baseline;
 mod claims;
@@ -10,6 +10,7 @@ pub mod page;
 mod profile;
 mod table;
 mod trace;
+mod words;
 
 pub use baseline::{
     Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes,

@@ -1,38 +1,37 @@
-//! How a benchmark ended and what it has for a speed-up, in words, for the terminal and for the page alike.
+//! The outcome of a benchmark and its speed-up in words, for the terminal and the page.
 
 use perfharness_contract::{OutcomeKind, WorkloadDef, standard};
+use perfharness_record::{BenchmarkRecord, RunRecord};
 use perfharness_verdict::Interval;
 
-use perfharness_record::{BenchmarkRecord, RunRecord};
-
-/// The outcome in a word, and whether that was to be so: `ok`, `skipped`, `out-of-memory (expected)`.
+/// Returns the outcome in a word, and whether it was expected: `ok`, `skipped`, `out-of-memory (expected)`.
 pub(super) fn word(benchmark: &BenchmarkRecord) -> String {
     let kind = benchmark.outcome.kind;
     let expected = benchmark.succeeded() && kind != OutcomeKind::Ok;
     if expected { format!("{} (expected)", kind.as_str()) } else { kind.as_str().to_owned() }
 }
 
-/// What a benchmark has for a speed-up.
+/// The speed-up of a benchmark, or the reason for its absence.
 pub(super) enum SpeedUp<'a> {
-    /// It is so many times as fast as another variant.
+    /// The benchmark is faster or slower than another variant.
     Over {
-        /// So many times.
+        /// Time of the other variant over the time of this one.
         factor: f64,
-        /// The interval of that.
+        /// Interval of the factor.
         interval: Option<Interval>,
         /// The other variant.
         variant: &'a str,
     },
-    /// It is what others are held against.
+    /// The benchmark is the reference of others.
     Reference,
-    /// It has none, for this reason.
+    /// There is none, for this reason.
     Missing(String),
-    /// It has none, and its outcome says why.
+    /// There is none, and the outcome says why.
     Ended,
 }
 
 impl<'a> SpeedUp<'a> {
-    /// Finds it in the record.
+    /// Finds the speed-up in the record.
     pub(super) fn of(
         record: &'a RunRecord,
         workload: &'a WorkloadDef,

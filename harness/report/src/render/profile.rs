@@ -1,20 +1,19 @@
-//! Profiles as text: where each benchmark spends its time, and in which file to look.
+//! Profiles as text: the hottest functions of each benchmark, and the files to open.
 
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::ProfileClock;
+use perfharness_record::plain_text::plain;
+use perfharness_record::{Origin, units};
 
 use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
-use perfharness_record::Origin;
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
 
-/// Functions that are named for each benchmark.
+/// Number of functions to name for each benchmark.
 const NAMED: usize = 3;
-/// A process that is on the CPU for less than this spends most of its time where a CPU profile does not look.
+/// Share of CPU time below which a CPU profile misses most of the time of a process.
 const MOSTLY_WAITING: f64 = 0.5;
 
-/// What became of the benchmarks that were asked for.
+/// Renders the profiles of all requested benchmarks.
 pub fn render_profiles(index: &FlameIndex, shots: &[Shot]) -> String {
     let mut text = String::new();
     let bold = anstyle::Style::new().bold();
@@ -58,7 +57,7 @@ fn figures(facts: &ProfileFacts) -> String {
         _ => "",
     };
     format!(
-        "{}{quantity} an iteration, {}",
+        "{}{quantity} per iteration, {}",
         units::value(&facts.unit, facts.per_iteration),
         units::counted(facts.samples as usize, "sample")
     )
@@ -72,7 +71,7 @@ fn details(facts: &ProfileFacts) -> Vec<String> {
     if let Some(share) = on_cpu.filter(|share| *share < MOSTLY_WAITING) {
         let share = units::percent(share);
         lines.push(format!(
-            "on the CPU for {share} of the time; waiting, be it for its turn on a busy machine, is not in a CPU profile"
+            "on the CPU for {share} of the time; a CPU profile excludes waiting, including waiting for a busy processor"
         ));
     }
     lines.extend(facts.files.iter().map(|file| plain(&file.file)));

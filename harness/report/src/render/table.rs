@@ -5,20 +5,19 @@ use std::fmt::Write as _;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
+use perfharness_record::plain_text::plain;
+use perfharness_record::{
+    BenchmarkRecord, CaseEnd, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, Pairing, RunEnd, RunRecord,
+    units,
+};
 
 use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
-use perfharness_record::plain_text::plain;
-use perfharness_record::units;
-use perfharness_record::{
-    BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, RunEnd, RunRecord,
-};
-use perfharness_record::{CaseEnd, Pairing};
 
-/// How wide the text may be. Styles are always in it; who prints it takes them away where they are not wanted.
+/// Layout of the text. The text always has styles; the terminal removes them if they are unwanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Columns.
+    /// Width in columns.
     pub width: u16,
 }
 
@@ -28,12 +27,12 @@ impl Default for Layout {
     }
 }
 
-/// The width of a column of the metrics table.
+/// Width of a column of the metrics table.
 const METRIC_COLUMN: usize = 15;
-/// The width of its first column.
+/// Width of its first column.
 const METRIC_TITLE: usize = 24;
 
-/// The whole result: cases, claims, and what to do next.
+/// Renders the whole result: cases, claims and next steps.
 pub fn render_record(record: &RunRecord, layout: Layout) -> String {
     let mut text = String::new();
     for case in &record.cases {
@@ -59,7 +58,7 @@ fn bold(text: impl ToString) -> Cell {
     Cell::new(text).add_attribute(Attribute::Bold)
 }
 
-/// A line of text in bold.
+/// Returns a line of text in bold.
 pub fn heading(text: &str) -> String {
     let style = anstyle::Style::new().bold();
     format!("{style}{}{style:#}\n", plain(text))
@@ -97,7 +96,7 @@ fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String 
     text
 }
 
-/// What workers told the user; what several told alike is there once.
+/// Renders the notes of workers; each distinct note once.
 fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for benchmark in benchmarks {
@@ -124,7 +123,7 @@ fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
     format!("{}/{}{suffix}", case.workload, case.case)
 }
 
-/// The parameters of a case, and what an iteration of it handles.
+/// Returns the parameters of a case and the items of one iteration.
 pub(super) fn case_parameters(workload: &WorkloadDef, case: &CaseRecord) -> String {
     let definition = workload.cases.iter().find(|c| c.id == case.case);
     let params = definition.map(|c| {
@@ -136,12 +135,12 @@ pub(super) fn case_parameters(workload: &WorkloadDef, case: &CaseRecord) -> Stri
     });
     let items = definition
         .and_then(|c| c.items.as_ref())
-        .map(|items| format!("{} {} an iteration", units::count(items.count as f64), items.unit));
+        .map(|items| format!("{} {} per iteration", units::count(items.count as f64), items.unit));
     let facts: Vec<String> = [params, items].into_iter().flatten().filter(|t| !t.is_empty()).collect();
     facts.join("; ")
 }
 
-/// How a case was measured.
+/// Describes how a case was measured.
 pub(super) fn case_facts(case: &CaseRecord) -> String {
     let launches = case.launches.len();
     let end = match &case.end {
@@ -156,11 +155,11 @@ pub(super) fn case_facts(case: &CaseRecord) -> String {
             format!("time budget spent{few}")
         }
         Some(CaseEnd::NothingLeft) => "no side left to measure".into(),
-        None => "cut off".into(),
+        None => "interrupted".into(),
     };
     let pairing = match case.pairing {
-        Some(Pairing::Pairwise) => "; too big to be alive together: measured in pairs with the reference",
-        Some(Pairing::Alternating) => "; too big to be alive in pairs: measured in turns",
+        Some(Pairing::Pairwise) => "; too big to be alive together; measured in pairs with the reference",
+        Some(Pairing::Alternating) => "; too big to be alive in pairs; measured in turns",
         Some(Pairing::Together) | None => "",
     };
     let dropped: u64 = case.dropped_blocks.values().sum();
@@ -192,7 +191,7 @@ fn outcome_cell(benchmark: &BenchmarkRecord) -> Cell {
     }
 }
 
-/// Why a benchmark has no figures, below the table: reasons are too long for a cell.
+/// Explains below the table why a benchmark has no figures, because reasons are too long for a cell.
 fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
     let mut text = String::new();
     if let Some(reason) = &benchmark.outcome.reason {
@@ -201,7 +200,7 @@ fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
             let _ = writeln!(text, "  {line}");
         }
     }
-    // What a variant prints before it finds that it cannot run here explains nothing.
+    // Output of a variant before it skips itself explains nothing.
     let skipped = benchmark.outcome.kind == OutcomeKind::Skipped;
     for line in benchmark.outcome.stderr.iter().rev().take(if skipped { 0 } else { 5 }).rev() {
         let cut: String = line.chars().take(layout.width as usize - 6).collect();
@@ -245,8 +244,8 @@ fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRec
     }
 }
 
-/// Reasons, and the metrics that no variant has for them. What one variant has and another has not is a dash in the
-/// table: a variant on the CPU copies nothing to a GPU.
+/// Returns each reason with the metrics that no variant has because of it. A metric that only some variants have is a
+/// dash in the table: a variant on the CPU copies nothing to a GPU.
 pub(super) fn absences<'a>(
     all: &[&'a MetricDef],
     measured: &[&'a BenchmarkRecord],
@@ -271,7 +270,7 @@ pub(super) fn absences<'a>(
     absences
 }
 
-/// Metrics that say something: measured for at least one variant, and not zero for all of them.
+/// Renders the metrics that at least one variant has, unless all their values are zero.
 fn render_metrics(
     record: &RunRecord,
     workload: &WorkloadDef,
@@ -315,7 +314,7 @@ fn render_metrics(
         .map(|m| m.label().to_owned())
         .collect();
     if !demoted.is_empty() {
-        let line = format!("~ differed between launches although it should be exact: {}", demoted.join(", "));
+        let line = format!("~ exact metrics that differed between launches:  {}", demoted.join(", "));
         for line in wrap(&line, layout.width, 4) {
             let _ = writeln!(text, "  {line}");
         }
@@ -342,7 +341,7 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
         return String::new();
     }
     let mut text = heading("claims");
-    // Claims of several cases share a note, which is read once.
+    // Claims of several cases share a note, which is shown once.
     let mut noted: Vec<&str> = Vec::new();
     for claim in &record.claims {
         let Some(words) = ClaimWords::of(record, claim) else { continue };
@@ -392,7 +391,7 @@ fn claim_detail(claim: &ClaimRecord, words: &ClaimWords<'_>) -> String {
     detail
 }
 
-/// Where the time of the run went.
+/// Describes how the run spent its time.
 fn time_use(record: &RunRecord) -> String {
     let time = record.run.time;
     let part = |seconds: f64, what: &str| format!("{} {what}", units::duration(seconds.max(0.0) * 1e9));
@@ -426,7 +425,7 @@ fn render_closing(record: &RunRecord, layout: Layout) -> String {
     text
 }
 
-/// What the run left open, and what to do about it.
+/// Lists the open questions of the run with their next steps.
 fn open_questions(record: &RunRecord) -> Vec<String> {
     let mut lines = Vec::new();
     let failed: Vec<String> =
@@ -442,22 +441,22 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
     if !open.is_empty() {
         lines.push(format!(
-            "too few launches to decide: {}; give more time with --time-budget or more --launches, or measure fewer benchmarks at once",
+            "too few launches to decide: {}; allow more with --time-budget or --launches, or measure fewer benchmarks at once",
             open.join(", ")
         ));
     }
     let undecided = record.claims.iter().filter(|c| c.status == ClaimStatus::Undecided).count();
     if undecided > 0 {
         let claims = units::counted(undecided, "claim");
-        lines.push(format!("{claims} undecided: measure again with a greater --effort"));
+        lines.push(format!("{claims} undecided: measure again with a higher --effort"));
     }
     if record.run.ended == RunEnd::Interrupted {
-        lines.push("the run was cut off; go on with the same command and --resume".into());
+        lines.push("the run was interrupted; continue it with the same command and --resume".into());
     }
     lines
 }
 
-/// The table without the spaces that padding leaves at the ends of its lines.
+/// Renders the table without the padding at the ends of its lines.
 pub(super) fn trimmed(table: &Table) -> String {
     const RESET: &str = "\u{1b}[0m";
     let trim = |line: String| match line.trim_end().strip_suffix(RESET) {

@@ -1,14 +1,14 @@
-//! Traces as text: how long each sample took, what covered it, and what held memory.
+//! Traces as text: the time of each sample, the events that cover it, and the holders of memory.
 
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::Holder;
-
-use crate::trace::{Peak, TraceState, TraceSummary, Traces};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 
-/// What became of the benchmarks that were asked for.
+use crate::trace::{Peak, TraceState, TraceSummary, Traces};
+
+/// Renders the traces of all requested benchmarks.
 pub fn render_traces(traces: &Traces) -> String {
     let mut text = String::new();
     let bold = anstyle::Style::new().bold();
@@ -69,7 +69,7 @@ fn details(summary: &TraceSummary) -> Vec<String> {
     lines.extend(summary.absent.iter().map(|(what, why)| format!("no {}: {}", plain(what), plain(why))));
     if summary.dropped > 0 {
         let dropped = units::counted(summary.dropped as usize, "span or change");
-        lines.push(format!("{dropped} left out, because there were too many"));
+        lines.push(format!("{dropped} left out: the worker's buffer was full"));
     }
     lines
 }
@@ -83,9 +83,10 @@ fn holder(holder: &Holder) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use perfharness_record::Outcome;
+
     use super::*;
     use crate::trace::{PhaseTime, TracedBenchmark};
-    use perfharness_record::Outcome;
 
     fn shown(summary: TraceSummary) -> String {
         let trace = TraceState::Taken { file: "traces/w.c.v.trace.json".into(), summary: Box::new(summary) };
@@ -150,7 +151,7 @@ mod tests {
              device-live at most 3.00 MB; heap-live at most +1.20 kB",
             "device memory at its peak: labels 2.00 MB in 2, ranks 1.00 MB",
             "no copy-time: no queries",
-            "1 span or change left out, because there were too many",
+            "1 span or change left out: the worker's buffer was full",
         ] {
             assert!(text.contains(due), "{due} is not in {text}");
         }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::{Holder, TraceSpan, TrackClock};
-use serde::Serialize;
-
 use perfharness_record::Timeline;
 use perfharness_record::plain_text::plain;
+use serde::Serialize;
 
-/// The file. Moments are in µs since the start of the launch, with a fraction of three digits.
+/// The file. Times are in µs since the start of the launch, with three decimal places.
 #[derive(Debug, Serialize)]
 pub struct ChromeTrace {
     #[serde(rename = "traceEvents")]
@@ -23,13 +22,13 @@ pub struct ChromeTrace {
 #[derive(Debug, Serialize)]
 #[serde(tag = "ph")]
 enum Event {
-    /// What a process or a thread is called, or where it is drawn.
+    /// The name or the position of a process or a thread.
     #[serde(rename = "M")]
     Metadata { name: &'static str, pid: u32, tid: u32, args: Label },
     /// A span.
     #[serde(rename = "X")]
     Complete { name: String, cat: &'static str, pid: u32, tid: u32, ts: f64, dur: f64 },
-    /// The value of a counter from a moment on.
+    /// The value of a counter from a point in time on.
     #[serde(rename = "C")]
     Counter { name: String, pid: u32, ts: f64, args: BTreeMap<String, i64> },
 }
@@ -41,7 +40,7 @@ enum Label {
     SortIndex(u32),
 }
 
-/// What the drawing does not show.
+/// Facts that the drawing does not show.
 #[derive(Debug, Serialize)]
 struct OtherData {
     perfharness: &'static str,
@@ -49,9 +48,9 @@ struct OtherData {
     worker: String,
     iterations: u64,
     wall_ns: u64,
-    /// By how much the worker's tracks may be off beside the harness's.
+    /// Largest offset of the worker's tracks from the harness's, in ns.
     worker_clock_uncertainty_ns: u64,
-    /// How exactly single tracks are placed beside the worker's others.
+    /// Precision of single tracks relative to the worker's other tracks.
     tracks: BTreeMap<String, TrackClock>,
     counters: BTreeMap<String, CounterFacts>,
     facts: BTreeMap<String, String>,
@@ -70,11 +69,11 @@ struct CounterFacts {
     points: usize,
 }
 
-/// The harness's phases are a process by themselves, and the worker is another one.
+/// The harness's phases form one process, the worker another.
 const HARNESS: u32 = 1;
 const WORKER: u32 = 2;
 
-/// The file of a timeline.
+/// Converts a timeline into the file.
 pub fn chrome_trace(benchmark: &BenchmarkId, timeline: &Timeline) -> ChromeTrace {
     let origin_ns = timeline.phases.first().map_or(timeline.start_ns, |phase| phase.start_ns);
     let mut events = Vec::new();
@@ -115,7 +114,7 @@ pub fn chrome_trace(benchmark: &BenchmarkId, timeline: &Timeline) -> ChromeTrace
             timed.push((*moment, 0, Event::Counter { name: name.clone(), pid: WORKER, ts, args }));
         }
     }
-    // A span comes before those that it holds.
+    // A span precedes the spans that it contains.
     timed.sort_by_key(|(start, duration, _)| (*start, std::cmp::Reverse(*duration)));
     events.extend(timed.into_iter().map(|(_, _, event)| event));
     ChromeTrace { events, display_time_unit: "ns", other: other_data(benchmark, timeline) }
@@ -152,7 +151,7 @@ fn other_data(benchmark: &BenchmarkId, timeline: &Timeline) -> OtherData {
     }
 }
 
-/// The worker's tracks: `host` first, `gpu` second, and the others behind them.
+/// Returns the worker's tracks: `host` first, `gpu` second, then the others.
 fn tracks(timeline: &Timeline) -> Vec<&str> {
     let names: BTreeSet<&str> = timeline.trace.spans.iter().map(|span| span.track.as_str()).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
@@ -161,7 +160,7 @@ fn tracks(timeline: &Timeline) -> Vec<&str> {
     names
 }
 
-/// What is added to the moments of a track: one with a clock of its own is drawn from the start of the sample on.
+/// Returns the offset to add to the times of a track. A track with a clock of its own starts with the sample.
 fn shift_ns(timeline: &Timeline, track: &str, clock: TrackClock) -> i128 {
     if !clock.own_clock {
         return 0;
@@ -171,8 +170,8 @@ fn shift_ns(timeline: &Timeline, track: &str, clock: TrackClock) -> i128 {
     i128::from(timeline.start_ns) - i128::from(first)
 }
 
-/// The spans, which are sorted, in as many rows as it takes for each to lie within another one or beside it: what overlaps
-/// otherwise cannot be drawn in one row.
+/// Distributes sorted spans over as few rows as possible, such that two spans in a row are nested or disjoint: one
+/// row cannot show other overlaps.
 fn lanes(spans: Vec<&TraceSpan>) -> Vec<Vec<&TraceSpan>> {
     let mut lanes: Vec<(Vec<&TraceSpan>, Vec<u64>)> = Vec::new();
     for span in spans {
@@ -222,7 +221,7 @@ fn complete(
     Event::Complete { name, cat, pid, tid, ts, dur: duration_ns as f64 / 1e3 }
 }
 
-/// A moment in µs since the origin; a division by 1000 is written with no more than its three digits.
+/// Converts a time to µs since the origin; dividing by 1000 yields at most three decimal places.
 fn microseconds(moment_ns: u64, origin_ns: u64) -> f64 {
     (i128::from(moment_ns) - i128::from(origin_ns)) as f64 / 1e3
 }
@@ -230,10 +229,10 @@ fn microseconds(moment_ns: u64, origin_ns: u64) -> f64 {
 #[cfg(test)]
 pub(in crate::trace) mod tests {
     use perfharness_contract::protocol::{Trace, TraceCounter, TraceKind};
+    use perfharness_record::Phase;
     use serde_json::{Value, json};
 
     use super::*;
-    use perfharness_record::Phase;
 
     pub(in crate::trace) fn span(
         track: &str,

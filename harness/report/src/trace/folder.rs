@@ -1,36 +1,36 @@
-//! Where traces are written.
+//! Writes traces as files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::BenchmarkId;
+use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::{Outcome, Timeline};
 use serde::{Deserialize, Serialize};
 
 use super::{TraceSummary, chrome_trace};
 use crate::file_names::FileNames;
-use perfharness_record::file::{RecordError, write_atomically};
-use perfharness_record::{Outcome, Timeline};
 
-/// How the names of files end.
+/// Extension of the files.
 const EXTENSION: &str = "trace.json";
 
-/// Where traces go.
+/// Destination of the traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A file for each benchmark, in this folder.
+    /// A folder that gets one file for each benchmark.
     Folder(PathBuf),
-    /// The one file of one benchmark.
+    /// The file for one benchmark.
     File(PathBuf),
 }
 
 impl Destination {
-    /// What a path means that the user gave: what ends with `.json` and is no folder is a file.
+    /// Interprets a path from the user: a path that ends with `.json` and is not a folder means a file.
     pub fn of(path: &Path) -> Self {
         let is_file = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) && !path.is_dir();
         if is_file { Self::File(path.into()) } else { Self::Folder(path.into()) }
     }
 
-    /// The folder that is written to.
+    /// Returns the folder to write to.
     pub fn folder(&self) -> &Path {
         match self {
             Self::Folder(folder) => folder,
@@ -38,22 +38,22 @@ impl Destination {
         }
     }
 
-    /// Makes the folder, and finds out whether files can be made in it: better before a launch than after it.
+    /// Creates the folder and tests that it is writable, before a launch spends time.
     ///
     /// # Errors
-    /// What the system says against it.
+    /// Returns the error of the system.
     pub fn prepare(&self) -> io::Result<()> {
         std::fs::create_dir_all(self.folder())?;
         tempfile::NamedTempFile::new_in(self.folder()).map(drop)
     }
 }
 
-/// What was traced, as `perfharness trace --json` prints it.
+/// The traced benchmarks, as `perfharness trace --json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traces {
-    /// Version of this form: 1.
+    /// Version of this format: 1.
     pub format: u32,
-    /// Everything that was asked for, in order.
+    /// Every requested benchmark, in order.
     pub benchmarks: Vec<TracedBenchmark>,
 }
 
@@ -63,36 +63,36 @@ impl Default for Traces {
     }
 }
 
-/// What became of one benchmark.
+/// A benchmark and the result of tracing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracedBenchmark {
     /// The benchmark.
     pub id: BenchmarkId,
-    /// How its launch ended.
+    /// Outcome of its launch.
     pub outcome: Outcome,
     /// Its trace.
     pub trace: TraceState,
 }
 
-/// A trace, or why there is none.
+/// A trace, or the reason for its absence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TraceState {
-    /// It was taken.
+    /// The launch delivered a trace.
     Taken {
-        /// The file, as it can be opened from here.
+        /// Path of the file, relative to the current folder or absolute.
         file: PathBuf,
         /// Its figures.
         summary: Box<TraceSummary>,
     },
-    /// It was not.
+    /// There is no trace.
     Absent {
-        /// Why.
+        /// The reason.
         absent: String,
     },
 }
 
-/// Writes traces, one after the other.
+/// Writes traces one by one.
 #[derive(Debug)]
 pub struct TraceWriter<'a> {
     destination: &'a Destination,
@@ -100,15 +100,15 @@ pub struct TraceWriter<'a> {
 }
 
 impl<'a> TraceWriter<'a> {
-    /// A writer to this place.
+    /// Returns a writer to this destination.
     pub fn new(destination: &'a Destination) -> Self {
         Self { destination, names: FileNames::divided_by(".") }
     }
 
-    /// Writes the file of a benchmark, whole or not at all; returns its name.
+    /// Writes the file of a benchmark atomically and returns its path.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&mut self, id: &BenchmarkId, timeline: &Timeline) -> Result<PathBuf, RecordError> {
         let path = match self.destination {
             Destination::File(file) => file.clone(),

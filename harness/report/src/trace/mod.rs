@@ -1,5 +1,4 @@
-//! Files of when a benchmark does what, for programs that draw timelines, and what such a file says in short. The engine
-//! takes the traces.
+//! Traces of benchmarks as files for programs that draw timelines, and their summaries. The engine takes the traces.
 
 mod chrome;
 mod folder;

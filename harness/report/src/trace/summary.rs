@@ -1,11 +1,10 @@
-//! What a timeline says in short.
+//! The summary of a timeline.
 
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{Holder, TraceCounter, TraceKind, TraceSpan};
-use serde::{Deserialize, Serialize};
-
 use perfharness_record::Timeline;
+use serde::{Deserialize, Serialize};
 
 /// The figures of one timeline. Times are in ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,27 +13,28 @@ pub struct TraceSummary {
     pub iterations: u64,
     /// Wall time of the sample.
     pub wall_ns: u64,
-    /// Time that at least one iteration or the fence was under way; the wall time, if the worker's spans are whole.
+    /// Time with at least one iteration or the fence in progress; equals the wall time if the worker's spans are
+    /// complete.
     pub iterations_ns: u64,
-    /// Time that the host was within at least one wait.
+    /// Time with at least one wait of the host in progress.
     pub host_wait_ns: u64,
-    /// Device time with at least one pass, copy or clear under way; absent where the worker traced none.
+    /// Device time with at least one pass, copy or clear in progress; absent if the worker traced none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_busy_ns: Option<u64>,
     /// Largest value of each counter, in its unit.
     pub peaks: BTreeMap<String, Peak>,
-    /// What made the peak of device memory.
+    /// The buffers that were alive at the peak of device memory.
     pub holders: Vec<Holder>,
-    /// Most memory that the process held.
+    /// Peak of the resident set of the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
-    /// From the start of the process to its end.
+    /// Time from the start of the process to its end.
     pub launch_ns: u64,
-    /// What that consists of.
+    /// The phases of the launch.
     pub phases: Vec<PhaseTime>,
-    /// Spans and changes that the worker had no room for.
+    /// Number of spans and counter changes that the worker had no room for.
     pub dropped: u64,
-    /// What the worker could not tell, and why.
+    /// Metrics that the worker could not measure and the reasons.
     pub absent: BTreeMap<String, String>,
 }
 
@@ -45,21 +45,21 @@ pub struct Peak {
     pub value: i64,
     /// Its unit.
     pub unit: String,
-    /// It is by how much there was more than at the start of the sample.
+    /// Whether the value is relative to the start of the sample.
     pub relative: bool,
 }
 
-/// How long a part of a launch took.
+/// The duration of a phase of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseTime {
-    /// What was done.
+    /// Name of the phase.
     pub name: String,
-    /// How long, in ns.
+    /// Duration in ns.
     pub ns: u64,
 }
 
 impl TraceSummary {
-    /// The summary of a timeline.
+    /// Summarizes a timeline.
     pub fn of(timeline: &Timeline) -> Self {
         let trace = &timeline.trace;
         let time = |wanted: fn(TraceKind) -> bool| {
@@ -89,7 +89,7 @@ impl TraceSummary {
     }
 }
 
-/// Time in which at least one of the spans was under way.
+/// Returns the time covered by at least one of the spans.
 fn covered_ns<'a>(spans: impl Iterator<Item = &'a TraceSpan>) -> u64 {
     let mut stretches: Vec<(u64, u64)> =
         spans.map(|span| (span.start_ns, span.start_ns.saturating_add(span.duration_ns))).collect();
@@ -121,7 +121,7 @@ mod tests {
         let summary = TraceSummary::of(&timeline);
         assert_eq!((summary.iterations_ns, summary.host_wait_ns, summary.gpu_busy_ns), (50, 20, Some(30)));
         timeline.trace.spans.truncate(4);
-        assert_eq!(TraceSummary::of(&timeline).gpu_busy_ns, None, "that is not 0");
+        assert_eq!(TraceSummary::of(&timeline).gpu_busy_ns, None, "an absence, not 0");
     }
 
     #[test]

@@ -81,31 +81,31 @@
     return place.tagName !== "TR" && all("[data-name]", place).some((one) => one.dataset.name.toLowerCase().includes(needle));
   }
 
-  function fragment(anchor) {
+  function fragment(id) {
     const state = new URLSearchParams(Object.entries(wanted()).filter(([, value]) => value !== ""));
     const query = state.toString();
-    return "#" + anchor + (query === "" ? "" : "?" + query);
+    return "#" + id + (query === "" ? "" : "?" + query);
   }
 
   function split() {
-    const [anchor, query = ""] = location.hash.slice(1).split("?", 2);
-    return { anchor, state: new URLSearchParams(query) };
+    const [id, query = ""] = location.hash.slice(1).split("?", 2);
+    return { id, state: new URLSearchParams(query) };
   }
 
   function restore() {
-    const { anchor, state } = split();
+    const { id, state } = split();
     for (const control of controls) {
       const value = state.get(control.name) ?? "";
       const known = control.tagName !== "SELECT" || Array.from(control.options).some((option) => option.value === value);
       control.value = known ? value : "";
     }
     apply();
-    if (anchor !== "") document.getElementById(anchor)?.scrollIntoView();
+    if (id !== "") document.getElementById(id)?.scrollIntoView();
   }
 
   function keep() {
     apply();
-    history.replaceState(null, "", fragment(split().anchor));
+    history.replaceState(null, "", fragment(split().id));
   }
 
   form.addEventListener("input", keep);
@@ -113,11 +113,11 @@
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[href^="#"]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const anchor = link.getAttribute("href").slice(1);
-    const target = document.getElementById(anchor);
+    const id = link.getAttribute("href").slice(1);
+    const target = document.getElementById(id);
     if (!target) return;
     event.preventDefault();
-    history.pushState(null, "", fragment(anchor));
+    history.pushState(null, "", fragment(id));
     target.scrollIntoView();
     // As a browser does for links: whoever goes on with the keyboard goes on from there.
     target.tabIndex = -1;

@@ -2,30 +2,30 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Judgement, Reason, Verdict};
+use super::{Evidence, Judgement, Reason, Verdict, Why};
 
 /// Something that has to be there, because a baseline has it: a benchmark, or one metric of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// Its stable id.
     pub id: String,
-    /// What stays the same if it only gets another id, such as a digest of its definition; none if nothing does.
+    /// A part that stays the same if it only gets another id, such as a digest of its definition; none if nothing does.
     pub identity: Option<String>,
 }
 
 /// Something that a measurement came across.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// Its stable id.
     pub id: String,
-    /// What stays the same if it only gets another id.
+    /// The part that stays the same if it only gets another id.
     pub identity: Option<String>,
-    /// What became of it.
+    /// Its state.
     pub state: SeenState,
 }
 
-/// What became of something that a measurement came across.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state of something that a measurement came across.
+#[derive(Clone, Debug, PartialEq)]
 pub enum SeenState {
     /// It was measured.
     Measured {
@@ -34,18 +34,18 @@ pub enum SeenState {
     },
     /// It was skipped, or the measurement ended before its turn.
     Skipped {
-        /// Why.
-        why: String,
+        /// The cause.
+        why: Why,
     },
     /// It ended in another way than expected.
     Failed {
-        /// How it ended.
-        why: String,
+        /// The way in which it ended.
+        why: Why,
     },
 }
 
-/// How what is expected and what was seen fit together for one id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The way in which expectation and observation fit together for one id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "presence", rename_all = "kebab-case")]
 pub enum Presence {
@@ -60,27 +60,27 @@ pub enum Presence {
     },
     /// Expected and skipped.
     Skipped {
-        /// Why.
-        why: String,
+        /// The cause.
+        why: Why,
     },
     /// Expected and there, but without a sample.
     NoSamples,
     /// There, expected or not, and failed.
     Failed {
-        /// How it ended.
-        why: String,
+        /// The way in which it ended.
+        why: Why,
     },
     /// There and not expected.
     New,
 }
 
-/// How one id fits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The account of one id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
     /// The id. The new id of something renamed has an account of its own.
     pub id: String,
-    /// How it fits.
+    /// The way in which it fits.
     #[serde(flatten)]
     pub presence: Presence,
 }
@@ -100,8 +100,8 @@ pub enum AccountError {
 impl Presence {
     /// The judgement that follows; none for what was measured, whose figures are to be judged.
     ///
-    /// What is gone has `failed`: nothing shows that it still does what it did. What was skipped or has no samples is
-    /// inconclusive.
+    /// Something that is gone has `failed`: nothing shows that it still does its work. Something that was skipped or has
+    /// no samples is inconclusive.
     pub fn judgement(&self) -> Option<Judgement> {
         let (verdict, reason) = match self {
             Self::Measured => return None,
@@ -116,7 +116,7 @@ impl Presence {
     }
 }
 
-/// Holds what was seen against what is expected: one account for every id of either list, sorted by id.
+/// Compares what was seen with what is expected: one account for every id of either list, sorted by id.
 ///
 /// An expected id that was not seen is renamed rather than missing if exactly one id is new with the same identity, and
 /// exactly one is gone with it.

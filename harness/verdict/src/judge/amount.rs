@@ -1,4 +1,8 @@
-use super::{Direction, Evidence, ExactPolicy, Judgement, Reason, SizePolicy, Verdict};
+use perfharness_contract::Direction;
+
+use super::zone::worse;
+use super::{Evidence, ExactPolicy, Judgement, Reason, SizePolicy, Verdict, Why};
+use crate::median;
 
 /// A figure of a metric that is defined as exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,9 +20,49 @@ impl ExactFigure {
     }
 }
 
+/// The values of a figure in the launches of one side, or in the runs of a baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The least and the largest value.
+    pub range: [f64; 2],
+    /// The middle of the values.
+    pub middle: f64,
+    /// True if it varied where it should not.
+    pub varied: bool,
+}
+
+impl Spread {
+    /// The spread of a figure over its launches.
+    pub fn over(figure: f64, launches: impl IntoIterator<Item = f64>, varied: bool) -> Self {
+        let launches: Vec<f64> = launches.into_iter().collect();
+        let middle = median(&launches).unwrap_or(figure);
+        // The figure itself tells of values that are not numbers.
+        let finite = launches.into_iter().filter(|launch| launch.is_finite());
+        let range = finite.fold([figure, figure], |[low, high], launch| [low.min(launch), high.max(launch)]);
+        Self { range, middle, varied }
+    }
+
+    /// The figures of two sides that are nearest to each other, the same one where the ranges meet: variation
+    /// by itself proves nothing.
+    pub(super) fn nearest(self, now: Self) -> (f64, f64) {
+        let ([low, high], [least, largest]) = (self.range, now.range);
+        if least > high {
+            (high, least)
+        } else if largest < low {
+            (low, largest)
+        } else if [low, high, least, largest].iter().all(|figure| figure.is_finite()) {
+            let shared = least.max(low);
+            (shared, shared)
+        } else {
+            // Ranges of anything else than numbers never meet, and such figures cannot be judged.
+            (f64::NAN, f64::NAN)
+        }
+    }
+}
+
 /// Judges a figure without noise: any change beyond the slack counts. None for a neutral metric.
 ///
-/// If either figure varied between launches, it is no exact figure, and both are judged as sizes with the limits that
+/// If either figure varied between launches, it is not an exact figure, and both are judged as sizes with the limits that
 /// the policy has for that; the evidence says so.
 pub fn judge_exact(
     baseline: ExactFigure,
@@ -29,13 +73,13 @@ pub fn judge_exact(
     if baseline.varied || candidate.varied {
         return size(baseline.value, candidate.value, policy.demoted, direction, true);
     }
-    let sign = direction.worse()?;
+    let sign = worse(direction)?;
     let (baseline, candidate) = (baseline.value, candidate.value);
     let slack = policy.slack.get();
     Some(judge(baseline, candidate, sign, slack, Evidence::Exact { baseline, candidate, slack }))
 }
 
-/// Judges a figure with little noise: a change counts if it exceeds both the floor and the share of the smaller figure.
+/// Judges a figure with little noise: a change counts if it exceeds both the margin and the share of the smaller figure.
 /// None for a neutral metric.
 ///
 /// The smaller of both figures is the baseline where a size grows, and makes the rule the same in both directions.
@@ -55,16 +99,16 @@ fn size(
     direction: Direction,
     demoted: bool,
 ) -> Option<Judgement> {
-    let sign = direction.worse()?;
-    let (relative, floor) = (policy.relative.get(), policy.floor.get());
-    let allowed = floor.max(relative * baseline.abs().min(candidate.abs()));
-    let evidence = Evidence::Size { baseline, candidate, relative, floor, demoted };
+    let sign = worse(direction)?;
+    let (relative, margin) = (policy.relative.get(), policy.margin.get());
+    let allowed = margin.max(relative * baseline.abs().min(candidate.abs()));
+    let evidence = Evidence::Size { baseline, candidate, relative, margin, demoted };
     Some(judge(baseline, candidate, sign, allowed, evidence))
 }
 
 fn judge(baseline: f64, candidate: f64, sign: f64, allowed: f64, evidence: Evidence) -> Judgement {
     if !(baseline.is_finite() && candidate.is_finite()) {
-        return Judgement::unusable("a figure is not a finite number");
+        return Judgement::unusable(Why::NotFinite);
     }
     let worsening = sign * (candidate - baseline);
     if worsening > allowed {
@@ -137,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_varies_is_not_hidden_by_the_floor_of_bytes() {
+    fn a_count_that_varies_is_not_hidden_by_the_margin_of_bytes() {
         let varied = |value| ExactFigure { value, varied: true };
         let judge =
             |before, after| judge_exact(varied(before), varied(after), ExactPolicy::COUNTS, Direction::Lower);
@@ -148,15 +192,15 @@ mod tests {
     #[rstest]
     #[case::both_exceeded(10_000.0 * KIB, 10_201.0 * KIB, Verdict::Regressed)]
     #[case::at_the_share(10_000.0 * KIB, 10_200.0 * KIB, Verdict::Unchanged)]
-    #[case::floor_only(100_000.0 * KIB, 100_100.0 * KIB, Verdict::Unchanged)]
+    #[case::margin_only(100_000.0 * KIB, 100_100.0 * KIB, Verdict::Unchanged)]
     #[case::share_only(100.0 * KIB, 160.0 * KIB, Verdict::Unchanged)]
-    #[case::at_the_floor(100.0 * KIB, 164.0 * KIB, Verdict::Unchanged)]
+    #[case::at_the_margin(100.0 * KIB, 164.0 * KIB, Verdict::Unchanged)]
     #[case::from_zero(0.0, 65.0 * KIB, Verdict::Regressed)]
     #[case::doubled(1000.0 * KIB, 2000.0 * KIB, Verdict::Regressed)]
     #[case::halved(2000.0 * KIB, 1000.0 * KIB, Verdict::Improved)]
     #[case::not_a_number(f64::NAN, 1.0, Verdict::Inconclusive)]
     #[case::infinite(1.0, f64::INFINITY, Verdict::Inconclusive)]
-    fn a_size_has_to_exceed_share_and_floor(
+    fn a_size_has_to_exceed_share_and_margin(
         #[case] baseline: f64,
         #[case] candidate: f64,
         #[case] verdict: Verdict,

@@ -1,6 +1,8 @@
+use perfharness_contract::Direction;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Evidence, Judgement, Reason, TimePolicy, Verdict, benjamini_hochberg};
+use super::zone::worse;
+use super::{Evidence, Judgement, Limit, Reason, TimePolicy, Verdict, benjamini_hochberg};
 use crate::{Detection, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE};
 
 /// The one-sided alpha that the number of fresh launches is chosen for. It is the smallest p-value that a single flag
@@ -13,13 +15,13 @@ pub const MAX_CONFIRMATION_LAUNCHES: usize = 64;
 /// A flagged judgement, and the one from fresh launches alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recheck {
-    /// What was flagged.
+    /// The judgement that was flagged.
     pub first: Judgement,
     /// The judgement of the fresh launches, by the same policy.
     pub fresh: Judgement,
 }
 
-/// What became of a flag.
+/// The fate of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confirmation {
@@ -38,7 +40,7 @@ pub struct Confirmation {
 
 /// The number of fresh launches to confirm a flagged estimate with; none if its effect is not beyond the threshold.
 ///
-/// A true effect is to be found again in nine of ten cases. What was flagged tends to be overestimated, because an estimate
+/// A true effect is to be found again in nine of ten cases. A flagged effect tends to be overestimated, because an estimate
 /// that was too small would not have been flagged; so the number is that for an effect `e` in the middle between the
 /// estimate and the nearer end of its interval. That takes the smallest `L` with
 ///
@@ -50,7 +52,7 @@ pub struct Confirmation {
 /// [`MAX_CONFIRMATION_LAUNCHES`].
 pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: Direction) -> Option<usize> {
     let delta = policy.delta();
-    let worse = direction.worse()?;
+    let worse = worse(direction)?;
     let effect = worse * flagged.theta;
     let sd = flagged.sd.filter(|sd| sd.is_finite())?;
     if effect.is_nan() || effect <= delta {
@@ -62,6 +64,22 @@ pub fn confirmation_launches(flagged: &Estimate, policy: TimePolicy, direction: 
     // No number within reach is enough for an effect so close to the threshold.
     let needed = needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES);
     Some(needed.clamp(MIN_LAUNCHES_TO_DECIDE, MAX_CONFIRMATION_LAUNCHES))
+}
+
+impl Judgement {
+    /// The number of fresh launches to confirm it with; none if it needs no confirmation.
+    pub fn launches_to_confirm(&self, direction: Direction) -> Option<usize> {
+        self.needs_confirmation().then(|| match &self.evidence {
+            Evidence::TimePaired(evidence) => Limit::new(evidence.threshold)
+                .ok()
+                .and_then(|threshold| {
+                    confirmation_launches(&evidence.estimate, TimePolicy { threshold }, direction)
+                })
+                .unwrap_or(MAX_CONFIRMATION_LAUNCHES),
+            // A run again, of as many launches as decide within a run.
+            _ => MIN_LAUNCHES_TO_DECIDE,
+        })
+    }
 }
 
 /// Judges all flags of a gate by their fresh launches alone, so that no luck of the first ones counts.

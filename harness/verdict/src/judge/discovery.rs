@@ -6,7 +6,7 @@ pub const FALSE_DISCOVERY_RATE: f64 = 0.01;
 /// Hochberg.
 ///
 /// Of `m` p-values in rising order, all up to the largest `k` with `p(k) <= k/m * q` stand. Equal p-values stand or
-/// fall together. What is not a number from 0 to 1 counts among the `m` and never stands; nothing stands if `q` is not
+/// fall together. A value that is not a number from 0 to 1 counts among the `m` and never stands; nothing stands if `q` is not
 /// a number.
 ///
 /// Source: Y. Benjamini and Y. Hochberg, "Controlling the False Discovery Rate: A Practical and Powerful Approach to

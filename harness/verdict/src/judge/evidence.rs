@@ -32,8 +32,9 @@ pub enum Evidence {
         candidate: f64,
         /// The share of the smaller figure that does not matter yet.
         relative: f64,
-        /// The change that does not matter yet.
-        floor: f64,
+        /// The change that does not matter yet, in the unit of the metric.
+        #[serde(alias = "floor")]
+        margin: f64,
         /// Whether the metric is defined as exact, and varied.
         demoted: bool,
     },
@@ -66,7 +67,7 @@ pub struct PairedEvidence {
     pub smallest_detectable: Option<f64>,
     /// The chance of an effect at least this bad if the true one is exactly at the threshold.
     pub p_value: Option<f64>,
-    /// What ended the measurement.
+    /// The end of the measurement.
     pub ended: Ended,
 }
 
@@ -100,7 +101,7 @@ pub struct UnpairedEvidence {
     pub p_value: Option<f64>,
 }
 
-/// What ended a measurement.
+/// The end of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "reason", rename_all = "kebab-case")]

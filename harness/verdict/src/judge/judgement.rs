@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Confirmation, Evidence, GateOutcome};
+use super::{Confirmation, Evidence, GateOutcome, Why};
 
-/// What follows from a comparison.
+/// The conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -38,7 +38,7 @@ impl Verdict {
     }
 }
 
-/// Why a verdict is what it is.
+/// The reason of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
@@ -71,8 +71,8 @@ pub enum Reason {
     NotConfirmed,
     /// The figures cannot be judged.
     Unusable {
-        /// What is wrong with them.
-        why: String,
+        /// The fault in them.
+        why: Why,
     },
     /// It is expected, and was not there.
     Missing,
@@ -83,15 +83,15 @@ pub enum Reason {
     },
     /// It is expected, and was skipped.
     Skipped {
-        /// Why it was.
-        why: String,
+        /// The cause.
+        why: Why,
     },
     /// It is expected and was there, but left no sample.
     NoSamples,
     /// It ended in another way than expected.
     Failed {
-        /// How it ended.
-        why: String,
+        /// The way in which it ended.
+        why: Why,
     },
     /// It is not expected: nothing was accepted for it yet.
     New,
@@ -104,14 +104,14 @@ pub enum Reason {
     },
     /// The change measures or judges it in another way, so that it decides itself what is found.
     Changed {
-        /// The differences, in words.
-        what: Vec<String>,
+        /// The differences.
+        what: Vec<Why>,
     },
     /// Everything that is loaded is byte for byte that of the baseline, so that nothing can differ.
     Identical,
 }
 
-/// Why a judgement is shown but cannot fail the gate.
+/// The reason for which a judgement is shown but cannot fail the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
@@ -139,7 +139,7 @@ pub enum Advisory {
     UnevenSides,
     /// Somebody accepted it, up to a bound that holds.
     Acknowledged {
-        /// Why.
+        /// The reason that was given.
         reason: String,
     },
 }
@@ -150,21 +150,31 @@ pub enum Advisory {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it is.
+    /// The reason of the verdict.
     pub reason: Reason,
     /// The figures behind it.
     pub evidence: Evidence,
-    /// Why it cannot fail the gate; empty where it can.
+    /// The reasons for which it cannot fail the gate; empty where it can.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advisory: Vec<Advisory>,
-    /// What became of the first flag, where fresh launches were measured for one. The evidence is then theirs.
+    /// True if somebody accepted less than this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beyond_acknowledged: bool,
+    /// The fate of the first flag, where fresh launches were measured for one. The evidence is then theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
 }
 
 impl Judgement {
     pub(crate) fn new(verdict: Verdict, reason: Reason, evidence: Evidence) -> Self {
-        Self { verdict, reason, evidence, advisory: Vec::new(), confirmation: None }
+        Self {
+            verdict,
+            reason,
+            evidence,
+            advisory: Vec::new(),
+            beyond_acknowledged: false,
+            confirmation: None,
+        }
     }
 
     /// The judgement of a program that is byte for byte that of the baseline: unchanged.
@@ -184,27 +194,28 @@ impl Judgement {
     }
 
     /// The judgement of something that a change measures or judges in another way than its base.
-    pub fn changed(what: Vec<String>) -> Self {
+    pub fn changed<W: Into<Why>>(what: impl IntoIterator<Item = W>) -> Self {
+        let what = what.into_iter().map(Into::into).collect();
         Self::new(Verdict::Redefined, Reason::Changed { what }, Evidence::None)
     }
 
     /// The judgement of something that ended in another way than expected.
-    pub fn failed(why: impl Into<String>) -> Self {
+    pub fn failed(why: impl Into<Why>) -> Self {
         Self::new(Verdict::Failed, Reason::Failed { why: why.into() }, Evidence::None)
     }
 
     /// The judgement of something that is expected and was not measured: inconclusive.
-    pub fn skipped(why: impl Into<String>) -> Self {
+    pub fn skipped(why: impl Into<Why>) -> Self {
         Self::new(Verdict::Inconclusive, Reason::Skipped { why: why.into() }, Evidence::None)
     }
 
     /// The judgement of something that has nothing to be compared with, for this reason.
-    pub fn no_baseline(why: impl Into<String>) -> Self {
+    pub fn no_baseline(why: impl Into<Why>) -> Self {
         Self::new(Verdict::NoBaseline, Reason::Unusable { why: why.into() }, Evidence::None)
     }
 
     /// The judgement of figures that cannot be judged, such as samples without an estimate: inconclusive.
-    pub fn unusable(why: impl Into<String>) -> Self {
+    pub fn unusable(why: impl Into<Why>) -> Self {
         Self::new(Verdict::Inconclusive, Reason::Unusable { why: why.into() }, Evidence::None)
     }
 
@@ -235,7 +246,7 @@ impl Judgement {
             && matches!(self.evidence, Evidence::TimePaired(_) | Evidence::TimeUnpaired(_))
     }
 
-    /// What it means for the gate.
+    /// The outcome that it gives the gate.
     pub fn outcome(&self) -> GateOutcome {
         if !self.gates() {
             return GateOutcome::Ok;

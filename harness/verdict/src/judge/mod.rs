@@ -1,6 +1,7 @@
 //! From estimates and policy to verdicts: the rules of the gate, without the gate.
 
 mod accounting;
+mod acknowledgement;
 mod amount;
 mod confirmation;
 mod discovery;
@@ -10,13 +11,15 @@ mod judgement;
 mod operating;
 mod outcome;
 mod policy;
-mod sentence;
+mod rules;
 mod time_paired;
 mod time_unpaired;
+mod why;
 mod zone;
 
 pub use accounting::{Account, AccountError, Expected, Presence, Seen, SeenState, account};
-pub use amount::{ExactFigure, judge_exact, judge_size};
+pub use acknowledgement::Bounds;
+pub use amount::{ExactFigure, Spread, judge_exact, judge_size};
 pub use confirmation::{
     CONFIRMATION_ALPHA, Confirmation, MAX_CONFIRMATION_LAUNCHES, Recheck, confirm, confirmation_launches,
 };
@@ -24,10 +27,12 @@ pub use discovery::{FALSE_DISCOVERY_RATE, benjamini_hochberg};
 pub use evidence::{Ended, Evidence, PairedEvidence, UnpairedEvidence};
 pub use judgement::{Advisory, Judgement, Reason, Verdict};
 pub use outcome::GateOutcome;
+pub use perfharness_contract::Direction;
 pub use policy::{
-    Direction, ExactPolicy, Limit, LimitError, Policy, SIZE_FLOOR_BYTES, SIZE_RELATIVE,
-    SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
+    ExactPolicy, GROWTH_MARGIN_BYTES, Limit, LimitError, RESIDENT_MARGIN_BYTES, SIZE_MARGIN_BYTES,
+    SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
-pub use sentence::{Wording, sentence};
+pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, time_counts};
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
 pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};
+pub use why::{End, Why};

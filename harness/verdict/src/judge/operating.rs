@@ -1,4 +1,4 @@
-//! What the rules do together, on simulated gates with known truth: three looks, confirmation of what they flag, and
+//! The rules together, on simulated gates with known truth: three looks, confirmation of what they flag, and
 //! the verdict over all flags.
 
 use rstest::rstest;
@@ -15,7 +15,7 @@ const ALPHA: f64 = 0.01;
 
 const POLICY: TimePolicy = TimePolicy::HARDWARE;
 
-/// What one row does to the gate: its true effect and the standard deviation of its launch values.
+/// A row of a simulated gate: its true effect and the standard deviation of its launch values.
 #[derive(Clone, Copy)]
 struct Row {
     effect: f64,
@@ -115,7 +115,7 @@ fn gates_of_a_hundred_identical_noisy_pairs_stay_open_at_worst(#[case] sd: f64) 
 
 #[test]
 fn of_a_hundred_rows_exactly_at_the_threshold_one_is_flagged_in_at_most_one_gate_of_a_hundred() {
-    // The worst case that still is no regression. At 1 % three of the gates are expected, and more than nine in about
+    // The worst case that is not a regression yet. At 1 % three of the gates are expected, and more than nine in about
     // one of a thousand such tests.
     let mut normal = Normal::seeded(42);
     let rows = [Row { effect: POLICY.delta(), sd: 0.01 }; 100];
@@ -158,6 +158,6 @@ fn one_planted_regression_among_a_hundred_rows_is_found(
          {elsewhere}; {total} launches"
     );
     assert!(found >= at_least, "{found}");
-    // What is not found stays open, and is no pass.
+    // A regression that is not found stays open, and does not pass.
     assert_eq!((passed, elsewhere), (0, 0));
 }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Judgement;
 
-/// How a whole gate ended. Later variants take precedence over earlier ones.
+/// The outcome of a whole gate. Later variants take precedence over earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -11,39 +11,24 @@ pub const SOFTWARE_TIME_THRESHOLD: f64 = 0.5;
 pub const SIZE_RELATIVE: f64 = 0.02;
 
 /// The bytes by which a size has to grow to matter: a few pages more or less are the allocator's business.
-pub const SIZE_FLOOR_BYTES: f64 = 64.0 * 1024.0;
+pub const SIZE_MARGIN_BYTES: f64 = 64.0 * 1024.0;
 
-/// Which way a metric gets better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// Less is better.
-    Lower,
-    /// More is better.
-    Higher,
-    /// Neither; never judged.
-    Neutral,
-}
+/// The bytes by which a resident set has to grow to matter. It holds what the allocator and the loader keep, too, and
+/// moves by hundreds of kilobytes between processes that do the same.
+pub const RESIDENT_MARGIN_BYTES: f64 = 1024.0 * 1024.0;
 
-impl Direction {
-    /// The sign of a change for the worse; none where no change is.
-    pub(crate) fn worse(self) -> Option<f64> {
-        match self {
-            Self::Lower => Some(1.0),
-            Self::Higher => Some(-1.0),
-            Self::Neutral => None,
-        }
-    }
-}
+/// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the
+/// launches nearest to each other are compared, so that the variation is out of it already; 64 KiB would be a leak of
+/// 64 MiB in a thousand iterations.
+pub const GROWTH_MARGIN_BYTES: f64 = 512.0;
 
-/// A number that is finite and not negative: a threshold, a slack or a floor.
+/// A number that is finite and not negative: a threshold, a slack or a margin.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Limit(f64);
 
-/// A number that is no limit.
+/// A number that is not a limit.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a limit must be a number that is finite and not negative, and {value} is not")]
 pub struct LimitError {
@@ -62,6 +47,11 @@ impl Limit {
     /// If `value` is negative, infinite or not a number.
     pub fn new(value: f64) -> Result<Self, LimitError> {
         if value.is_finite() && value >= 0.0 { Ok(Self(value)) } else { Err(LimitError { value }) }
+    }
+
+    /// A limit that is written in the code, and therefore is one.
+    pub(super) const fn literal(value: f64) -> Self {
+        Self(value)
     }
 
     /// The number.
@@ -84,27 +74,12 @@ impl From<Limit> for f64 {
     }
 }
 
-/// How a change of a metric is judged. Each kind of metric has its own parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Policy {
-    /// For figures without noise.
-    Exact(ExactPolicy),
-    /// For figures with little noise, such as memory peaks.
-    Size(SizePolicy),
-    /// For times, and for what is derived from them.
-    Time(TimePolicy),
-}
-
-/// How a figure without noise is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+/// The policy for a figure without noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExactPolicy {
     /// The change that does not matter yet, in the unit of the metric.
     pub slack: Limit,
-    /// How the figure is judged if it turns out to vary after all.
+    /// The policy for a figure that turns out to vary after all.
     pub demoted: SizePolicy,
 }
 
@@ -116,30 +91,26 @@ impl ExactPolicy {
     pub const COUNTS: Self = Self { slack: Limit::ZERO, demoted: SizePolicy::COUNTS };
 }
 
-/// How a figure with little noise is judged: a change matters if it exceeds both limits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+/// The policy for a figure with little noise: a change matters if it exceeds both limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizePolicy {
     /// The share of the smaller figure that does not matter yet.
     pub relative: Limit,
     /// The change that does not matter yet, in the unit of the metric.
-    pub floor: Limit,
+    pub margin: Limit,
 }
 
 impl SizePolicy {
     /// The default for bytes.
-    pub const BYTES: Self = Self { relative: Limit(SIZE_RELATIVE), floor: Limit(SIZE_FLOOR_BYTES) };
+    pub const BYTES: Self = Self { relative: Limit(SIZE_RELATIVE), margin: Limit(SIZE_MARGIN_BYTES) };
 
-    /// The default for counts that vary. The floor of bytes would make the gate blind to them; one call more or less
+    /// The default for counts that vary. The margin of bytes would make the gate blind to them; one call more or less
     /// is what a count that varies does.
-    pub const COUNTS: Self = Self { relative: Limit(SIZE_RELATIVE), floor: Limit(1.0) };
+    pub const COUNTS: Self = Self { relative: Limit(SIZE_RELATIVE), margin: Limit(1.0) };
 }
 
-/// How a time is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+/// The policy for a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePolicy {
     /// The smallest change that matters, as a share: 0.03 is 3 % more. With 0 no interval is narrow enough for
     /// `unchanged`.
@@ -180,31 +151,9 @@ mod tests {
         assert!((TimePolicy::SOFTWARE_ADAPTER.delta() - 1.5_f64.ln()).abs() < 1e-15);
     }
 
-    #[rstest]
-    #[case::exact(
-        Policy::Exact(ExactPolicy::COUNTS),
-        r#"{"kind":"exact","slack":0.0,"demoted":{"relative":0.02,"floor":1.0}}"#
-    )]
-    #[case::size(Policy::Size(SizePolicy::BYTES), r#"{"kind":"size","relative":0.02,"floor":65536.0}"#)]
-    #[case::time(Policy::Time(TimePolicy::HARDWARE), r#"{"kind":"time","threshold":0.03}"#)]
-    fn a_policy_has_a_stable_form_in_json(#[case] policy: Policy, #[case] json: &str) {
-        assert_eq!(serde_json::to_string(&policy).unwrap(), json);
-        assert_eq!(serde_json::from_str::<Policy>(json).unwrap(), policy);
-    }
-
     #[test]
     fn a_whole_number_is_a_limit_as_well() {
-        let policy = serde_json::from_str::<Policy>(r#"{"kind":"size","relative":0,"floor":8}"#).unwrap();
-        let floor = Limit::new(8.0).unwrap();
-        assert_eq!(policy, Policy::Size(SizePolicy { relative: Limit::ZERO, floor }));
-    }
-
-    #[rstest]
-    #[case::negative(r#"{"kind":"time","threshold":-0.03}"#, "not negative")]
-    #[case::misspelt(r#"{"kind":"time","threshold":0.03,"treshold":0.5}"#, "unknown field `treshold`")]
-    #[case::of_another_kind(r#"{"kind":"exact","threshold":0.03}"#, "unknown field `threshold`")]
-    fn a_policy_that_is_none_is_refused(#[case] json: &str, #[case] message: &str) {
-        let error = serde_json::from_str::<Policy>(json).unwrap_err();
-        assert!(error.to_string().contains(message), "{error}");
+        assert_eq!(serde_json::from_str::<Limit>("8").unwrap(), Limit(8.0));
+        assert!(serde_json::from_str::<Limit>("-0.03").unwrap_err().to_string().contains("not negative"));
     }
 }

@@ -1,12 +1,14 @@
-use super::zone::{Worsening, detection, is_proper, ratio, worsening, zone};
-use super::{Advisory, Direction, Ended, Evidence, Judgement, PairedEvidence, Reason, TimePolicy, Verdict};
+use perfharness_contract::Direction;
+
+use super::zone::{Worsening, detection, is_proper, ratio, worse, worsening, zone};
+use super::{Advisory, Ended, Evidence, Judgement, PairedEvidence, Reason, TimePolicy, Verdict, Why};
 use crate::{Estimate, MIN_LAUNCHES_TO_DECIDE};
 
 /// The largest share of blocks that may be dropped as contaminated. Beyond it the rest is a selection, and no longer
 /// what was measured.
 pub const MAX_DROPPED_SHARE: f64 = 0.1;
 
-/// What was measured of one time in paired rounds, the baseline in the part of the reference.
+/// The measurement of one time in paired rounds, with the baseline as the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct PairedRun<'a> {
     /// The estimate from the blocks that were kept.
@@ -17,7 +19,7 @@ pub struct PairedRun<'a> {
     pub dropped_blocks: usize,
     /// The blocks that were measured, dropped ones among them.
     pub blocks: usize,
-    /// What ended the measurement.
+    /// The end of the measurement.
     pub ended: Ended,
     /// The smallest effect, as a log-ratio, that this machine tells from no change, as a calibration found it:
     /// [`Detection::mde`](crate::Detection::mde) with a threshold of 0. None where it was not calibrated.
@@ -25,7 +27,7 @@ pub struct PairedRun<'a> {
 }
 
 impl PairedRun<'_> {
-    /// Whether more than [`MAX_DROPPED_SHARE`] was dropped. Multiplied, because 0 of 0 is no share.
+    /// Whether more than [`MAX_DROPPED_SHARE`] was dropped. Multiplied, because 0 of 0 is not a share.
     fn dropped_too_much(&self) -> bool {
         self.dropped_blocks as f64 > MAX_DROPPED_SHARE * self.blocks as f64
     }
@@ -48,11 +50,11 @@ impl PairedRun<'_> {
 ///
 /// `regressed` is a flag here, which [`confirm`](super::confirm()) turns into a verdict that counts.
 pub fn judge_paired(run: &PairedRun<'_>, policy: TimePolicy, direction: Direction) -> Option<Judgement> {
-    let sign = direction.worse()?;
+    let sign = worse(direction)?;
     let estimate = run.estimate;
     let delta = policy.delta();
     if !estimate.theta.is_finite() || estimate.interval.is_some_and(|interval| !is_proper(interval)) {
-        return Some(Judgement::unusable("the effect or its interval is not a number"));
+        return Some(Judgement::unusable(Why::NotFinite));
     }
 
     let (verdict, mut reason) = decide(estimate, delta, direction);
@@ -107,7 +109,7 @@ fn decide(estimate: &Estimate, delta: f64, direction: Direction) -> (Verdict, Re
     }
     match estimate.interval.filter(|interval| is_proper(*interval)).and_then(|i| worsening(i, direction)) {
         Some(interval) => zone(interval, delta),
-        None => (Verdict::Inconclusive, Reason::Unusable { why: "there is no interval".into() }),
+        None => (Verdict::Inconclusive, Reason::Unusable { why: Why::NoInterval }),
     }
 }
 

@@ -1,5 +1,7 @@
-use super::zone::{Worsening, is_proper, ratio, worsening, zone};
-use super::{Advisory, Direction, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict};
+use perfharness_contract::Direction;
+
+use super::zone::{Worsening, is_proper, ratio, worse, worsening, zone};
+use super::{Advisory, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict, Why};
 use crate::summary::{mean, variance};
 use crate::{Interval, MDE_POWER, log_ratio, student};
 
@@ -16,7 +18,7 @@ pub struct RunFigure {
     pub anchor: f64,
 }
 
-/// How much runs differ on a machine class, pooled over many benchmarks.
+/// The spread between runs on a machine class, pooled over many benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// The standard deviation between runs, as a log-ratio to the anchor: `s0`.
@@ -41,7 +43,7 @@ impl Pooled {
     }
 }
 
-/// What is stored of one time.
+/// The stored figures of one time.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredBaseline<'a> {
     /// One figure for each run, of which there should be [`MIN_BASELINE_RUNS`].
@@ -50,6 +52,10 @@ pub struct StoredBaseline<'a> {
     pub pooled: Option<Pooled>,
     /// Whether the runs come from the machine class of the candidate.
     pub same_class: bool,
+    /// The launches behind the figure of a run.
+    pub launches: usize,
+    /// Whether the figures are the launches of a single run, so that they prove nothing.
+    pub is_one_run: bool,
 }
 
 /// Judges a time against stored runs. None for a neutral metric.
@@ -67,7 +73,7 @@ pub struct StoredBaseline<'a> {
 /// Experiments", 2004, <https://doi.org/10.2202/1544-6115.1027>: few runs of one benchmark borrow from all others.
 ///
 /// It is advisory with fewer than [`MIN_BASELINE_RUNS`] runs and for another machine class, `no-baseline` without any
-/// run, and inconclusive without a run of the candidate, without any spread, or if a figure is no positive time.
+/// run, and inconclusive without a run of the candidate, without any spread, or if a figure is not a positive time.
 pub fn judge_unpaired(
     baseline: &StoredBaseline<'_>,
     candidate: &[RunFigure],
@@ -75,7 +81,7 @@ pub fn judge_unpaired(
     policy: TimePolicy,
     direction: Direction,
 ) -> Option<Judgement> {
-    direction.worse()?;
+    worse(direction)?;
     let mut judgement = judge(baseline, candidate, confidence, policy, direction);
     let runs = baseline.runs.len();
     if (1..MIN_BASELINE_RUNS).contains(&runs) {
@@ -98,14 +104,14 @@ fn judge(
         return Judgement::new(Verdict::Inconclusive, Reason::NoSamples, Evidence::None);
     }
     let (Some(before), Some(after)) = (values(baseline.runs), values(candidate)) else {
-        return Judgement::unusable("a time or its anchor is not a positive number");
+        return Judgement::unusable(Why::NotPositive);
     };
     let Some(difference) = Difference::of(&before, &after, baseline.pooled) else {
-        return Judgement::unusable("the runs do not tell how much runs differ");
+        return Judgement::unusable(Why::UnknownSpread);
     };
     let delta = policy.delta();
     let Some(evidence) = difference.evidence(confidence, policy, direction) else {
-        return Judgement::unusable("there is no interval of this confidence");
+        return Judgement::unusable(Why::NoInterval);
     };
     let (verdict, reason) = match worsening(evidence.interval, direction) {
         Some(interval) if difference.sd > 0.0 => zone(interval, delta),
@@ -132,7 +138,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// None if there is neither a second run nor a pooled spread, or if it is no spread.
+    /// None if there is neither a second run nor a pooled spread, or if it is not a spread.
     fn of(before: &[f64], after: &[f64], pooled: Option<Pooled>) -> Option<Self> {
         let Pooled { sd: s0, df: d0 } = pooled.unwrap_or(Pooled { sd: 0.0, df: 0.0 });
         let valid = |value: f64| value.is_finite() && value >= 0.0;
@@ -174,7 +180,7 @@ impl Difference {
         let delta = policy.delta();
         // The bound of the interval that is held against the threshold is what detects; see `Detection::mde`.
         let power = student::quantile(MDE_POWER, self.df).ok()?;
-        let effect = direction.worse()? * self.effect;
+        let effect = worse(direction)? * self.effect;
         let worsening = Worsening { effect, standard_error: self.standard_error, df: self.df };
         Some(UnpairedEvidence {
             effect: self.effect,
@@ -213,7 +219,7 @@ mod tests {
         pooled: Option<Pooled>,
         same_class: bool,
     ) -> Judgement {
-        let baseline = StoredBaseline { runs: before, pooled, same_class };
+        let baseline = StoredBaseline { runs: before, pooled, same_class, launches: 16, is_one_run: false };
         judge_unpaired(&baseline, after, 0.99, TimePolicy::HARDWARE, Direction::Lower).unwrap()
     }
 
@@ -256,7 +262,8 @@ mod tests {
     #[test]
     fn for_a_metric_where_more_is_better_verdict_and_p_value_are_swapped() {
         let before = runs(&QUIET);
-        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let baseline =
+            StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
         let judge = |direction| {
             let row =
                 judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, TimePolicy::HARDWARE, direction).unwrap();
@@ -320,7 +327,8 @@ mod tests {
     #[case::not_a_number(f64::NAN)]
     fn a_bad_confidence_decides_nothing(#[case] confidence: f64) {
         let before = runs(&QUIET);
-        let baseline = StoredBaseline { runs: &before, pooled: None, same_class: true };
+        let baseline =
+            StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
         let judge =
             |direction| judge_unpaired(&baseline, &runs(&[0.1]), confidence, TimePolicy::HARDWARE, direction);
         assert_eq!(judge(Direction::Lower).unwrap().verdict, Verdict::Inconclusive);
@@ -337,7 +345,7 @@ mod tests {
                 let mut draw =
                     |count, center| (0..count).map(|_| center + 0.02 * normal.next()).collect::<Vec<f64>>();
                 let (before, after) = (draw(5, 0.0), draw(2, 0.05));
-                // What eleven runs of some other benchmark say of the class.
+                // The spread of the class, by eleven runs of some other benchmark.
                 let pooled = Pooled { sd: variance(&draw(11, 0.0)).unwrap().sqrt(), df: 10.0 };
                 let row = judge_with(&runs(&before), &runs(&after), Some(pooled), true);
                 unpaired(&row).interval.contains(0.05)

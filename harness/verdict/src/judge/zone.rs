@@ -1,4 +1,6 @@
-use super::{Direction, Reason, Verdict};
+use perfharness_contract::Direction;
+
+use super::{Reason, Verdict};
 use crate::{Detection, Interval, student};
 
 /// An effect with noise, turned so that a positive one is for the worse. All are log-ratios.
@@ -19,7 +21,7 @@ impl Worsening {
     /// p = P(t(df) >= (effect - delta) / standard_error)
     /// ```
     ///
-    /// None without a spread, which is no evidence of a precise time but of a coarse clock.
+    /// None without a spread, which is evidence of a coarse clock and not of a precise time.
     pub(super) fn p_value(&self, delta: f64) -> Option<f64> {
         if self.standard_error.is_nan() || self.standard_error <= 0.0 {
             return None;
@@ -29,30 +31,34 @@ impl Worsening {
     }
 }
 
-/// Turns an interval so that positive values are for the worse; none where no direction is.
-pub(super) fn worsening(interval: Interval, direction: Direction) -> Option<Interval> {
-    let sign = direction.worse()?;
-    Some(if sign < 0.0 { Interval { lower: -interval.upper, upper: -interval.lower } } else { interval })
-}
-
-/// Where an interval, turned so that positive is worse, lies among the changes that matter, beyond `delta`, and those
-/// that do not, within `±delta`.
-pub(super) fn zone(worsening: Interval, delta: f64) -> (Verdict, Reason) {
-    let Interval { lower, upper } = worsening;
-    if lower > delta {
-        (Verdict::Regressed, Reason::BeyondThreshold)
-    } else if upper < -delta {
-        (Verdict::Improved, Reason::BeyondThreshold)
-    } else if lower >= -delta && upper <= delta {
-        (Verdict::Unchanged, Reason::WithinThreshold)
-    } else if upper <= delta {
-        (Verdict::Inconclusive, Reason::NotWorse)
-    } else {
-        (Verdict::Inconclusive, Reason::AcrossThreshold)
+/// The sign of a change for the worse; none where no change is.
+pub(super) fn worse(direction: Direction) -> Option<f64> {
+    match direction {
+        Direction::Lower => Some(1.0),
+        Direction::Higher => Some(-1.0),
+        Direction::Neutral => None,
     }
 }
 
-/// What an interval of `confidence` counts as detecting: that one of its bounds lies beyond `delta`.
+/// Turns an interval so that positive values are for the worse; none where no direction is.
+pub(super) fn worsening(interval: Interval, direction: Direction) -> Option<Interval> {
+    let sign = worse(direction)?;
+    Some(if sign < 0.0 { Interval { lower: -interval.upper, upper: -interval.lower } } else { interval })
+}
+
+/// The verdict on an interval, turned so that positive is worse: changes beyond `delta` matter, and those within
+/// `±delta` do not.
+pub(super) fn zone(worsening: Interval, delta: f64) -> (Verdict, Reason) {
+    match worsening.is_beyond(delta) {
+        Some(true) => (Verdict::Regressed, Reason::BeyondThreshold),
+        Some(false) if worsening.upper < -delta => (Verdict::Improved, Reason::BeyondThreshold),
+        Some(false) if worsening.lower >= -delta => (Verdict::Unchanged, Reason::WithinThreshold),
+        Some(false) => (Verdict::Inconclusive, Reason::NotWorse),
+        None => (Verdict::Inconclusive, Reason::AcrossThreshold),
+    }
+}
+
+/// The detection by an interval of `confidence`, one of whose bounds lies beyond `delta`.
 pub(super) fn detection(delta: f64, confidence: f64) -> Detection {
     Detection::new(delta, (1.0 - confidence) / 2.0)
 }

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use perfharness_engine::journal::Journal;
 use perfharness_platform::env;
+use perfharness_record::compare::GateReport;
+use perfharness_record::file::{RecordError, through_links, write_atomically};
+use perfharness_report::render::{GateFormat, render_gate};
 use perfharness_verdict::judge::{GateOutcome, Judgement};
 
 use super::super::Terminal;
 use crate::args::{FailOn, ShowGateOpts};
 use crate::exit::{CommandError, CommandResult};
-use perfharness_engine::journal::Journal;
-use perfharness_record::compare::GateReport;
-use perfharness_record::file::{RecordError, through_links, write_atomically};
-use perfharness_report::render::{GateFormat, render_gate};
 
 /// Name of the file beside a record with what was found.
 const BESIDE: &str = "gate.json";
@@ -138,7 +138,7 @@ mod tests {
         let all = [FailOn::Regressed, FailOn::Failed, FailOn::Undecided];
         let (same, worse) = (grown(0.0), grown(100.0));
         let open = Judgement::skipped("too late");
-        let (failed, changed) = (Judgement::failed("crashed"), Judgement::changed(vec!["its role".into()]));
+        let (failed, changed) = (Judgement::failed("crashed"), Judgement::changed(["its role"]));
         let code = |rows: &[&Judgement], fail_on: &[FailOn]| exit_code(rows, fail_on);
         assert_eq!(code(&[&same, &worse, &open], &all), 3);
         assert_eq!(code(&[&same, &open], &all), 4);

@@ -1,9 +1,9 @@
 //! Results: planted effects, drift, contamination.
 
+use perfharness_record::{Contamination, Flag};
 use rstest::rstest;
 
 use super::*;
-use perfharness_record::{Contamination, Flag};
 
 const EXACT: f64 = 1e-12;
 

@@ -1,15 +1,13 @@
 //! Following of memory over many iterations, in launches of their own.
 
-use perfharness_contract::gpu_metric as gpu;
-use perfharness_contract::{Check, Number, Reading};
+use perfharness_contract::{Check, Number, Reading, gpu_metric as gpu};
+use perfharness_record::memory::{Series, findings, verdict};
+use perfharness_record::{Followed, MemoryStory};
 use perfharness_verdict::GrowthVerdict;
 use rstest::rstest;
 
 use super::super::{Interrupted, follow_side};
 use super::*;
-use perfharness_record::Followed;
-use perfharness_record::MemoryStory;
-use perfharness_record::memory::{Series, findings, verdict};
 
 const TIME: Duration = Duration::from_secs(20);
 

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use perfharness_contract::Digest;
 use perfharness_contract::protocol::CheckReply;
+use perfharness_record::Pairing;
 use rstest::rstest;
 
 use super::super::mock::right;
 use super::*;
-use perfharness_record::Pairing;
 
 /// Returns the workers that were alive at the same time as another.
 fn neighbours(scenario: &Scenario) -> BTreeSet<Vec<usize>> {

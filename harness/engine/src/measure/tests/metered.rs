@@ -1,8 +1,9 @@
 //! Metered samples.
 
+use perfharness_record::Pairing;
+
 use super::super::order::METERED_ROUND;
 use super::*;
-use perfharness_record::Pairing;
 
 fn metered_launches(scenario: &Scenario, side: usize) -> Vec<u32> {
     scenario.case().sides[side].metered.iter().map(|row| row.launch).collect()

@@ -2,11 +2,11 @@
 
 use perfharness_contract::protocol::{Profile, ProfileClock, Stack};
 use perfharness_contract::{Check, Number};
+use perfharness_record::Profiled;
 use rstest::rstest;
 
 use super::super::{Interrupted, profile_side};
 use super::*;
-use perfharness_record::Profiled;
 
 const WORK: Duration = Duration::from_secs(2);
 

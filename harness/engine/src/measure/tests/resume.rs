@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
+use perfharness_record::{Contamination, Pairing};
 use rstest::rstest;
 
 use super::*;
-use perfharness_record::{Contamination, Pairing};
 
 /// Returns an event as a journal reads it back.
 fn through_the_journal(event: &Event) -> Event {

@@ -2,10 +2,10 @@
 
 use perfharness_contract::Check;
 use perfharness_contract::protocol::{Trace, TraceCounter, TraceKind, TraceSpan, TrackClock};
+use perfharness_record::{Phase, Timeline};
 
 use super::super::{Executor as _, Interrupted, Traced, trace_side};
 use super::*;
-use perfharness_record::{Phase, Timeline};
 
 const ITERATIONS: u64 = 4;
 

@@ -1,36 +1,32 @@
 //! Two builds that were measured in the same rounds.
 
-use perfharness_contract::{BenchmarkId, Direction, MetricDef, MetricKind, OutcomeKind, standard};
-use perfharness_verdict::judge::{
-    Account, Ended, Expected, Judgement, PairedRun, Presence, account, judge_paired, judge_size,
-};
+use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, standard};
+use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
 
-use super::{Judging, Spread, how_it_ended, is_case_of, nearest, range_of};
-use crate::CaseEnd;
-use crate::Redefinition;
-use crate::compare::policy::direction;
+use super::{Judging, absence, end, is_case_of, spread};
 use crate::compare::report::{Against, Row};
-use crate::{BaseRecord, BenchmarkRecord, CaseRecord, ComparisonRecord, MetricRecord, SelectedRecord};
+use crate::{
+    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, Redefinition, SelectedRecord,
+};
 
 impl Judging<'_> {
     pub(super) fn against_base(&self) -> Vec<Row> {
         let Some(base) = &self.record.base else { return Vec::new() };
         let against = Against::Base;
         let mut rows = Vec::new();
-        // What they would have had to be compared with is not even known.
+        // Nobody knows which benchmarks these would have been compared with.
         for worker in base.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok) {
-            let reason = worker.outcome.reason.as_deref().unwrap_or_default();
-            let why = format!("it gave no workloads: {}: {reason}", worker.outcome.kind.as_str());
             let name = format!("worker {} of the base", worker.name);
-            rows.push(self.row(&name, None, against, Judgement::skipped(why)));
+            let judgement = Judgement::skipped(Why::NoWorkloads(end(&worker.outcome)));
+            rows.push(self.row(&name, None, against, judgement));
         }
         for Redefinition { subject, changes } in &base.redefined {
             rows.push(self.row(subject, None, against, Judgement::changed(changes.clone())));
         }
         let is_itself = base.versions.as_ref().is_some_and(|v| v.base.commit == v.head.commit);
         if base.identical && is_itself {
-            let why = "the code here is the base itself, so that there is no change to judge";
-            rows.push(self.row("every benchmark", None, against, Judgement::no_baseline(why)));
+            let judgement = Judgement::no_baseline(Why::NoChange);
+            rows.push(self.row("every benchmark", None, against, judgement));
             return rows;
         }
         if base.identical {
@@ -44,26 +40,8 @@ impl Judging<'_> {
             id: selected.id.to_string(),
             identity: Some(selected.identity.0.clone()),
         });
-        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
-            Ok(accounts) => accounts,
-            Err(error) => {
-                rows.push(self.row("the record", None, against, Judgement::unusable(error.to_string())));
-                return rows;
-            }
-        };
-        for Account { id, presence } in accounts {
-            if let Presence::Skipped { why } = &presence
-                && self.is_left_out(base, &id)
-            {
-                let judgement = Judgement::failed(format!("this change leaves it out: {why}"));
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            if let Some(judgement) = presence.judgement() {
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            let Some(head) = self.benchmark(&id) else { continue };
+        for head in self.measured(expected, against, |head| is_left_out(base, head), &mut rows) {
+            let id = head.id.to_string();
             let selected: Option<&SelectedRecord> = base.selected.iter().find(|s| s.id == head.id);
             if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
                 let judgement = Judgement::redefined(selected.definition, head.definition);
@@ -79,11 +57,11 @@ impl Judging<'_> {
                 // Both end as expected, and leave no figure.
                 Some(before) if before.outcome.kind == head.outcome.kind => {}
                 Some(before) => {
-                    let why = format!("the base ended as {}", how_it_ended(before));
-                    rows.push(self.row(&id, None, against, Judgement::skipped(why)));
+                    let judgement = Judgement::skipped(Why::BaseEnded(end(&before.outcome)));
+                    rows.push(self.row(&id, None, against, judgement));
                 }
                 None => {
-                    let judgement = Judgement::skipped("the base was not measured");
+                    let judgement = Judgement::skipped(Why::BaseNotMeasured);
                     rows.push(self.row(&id, None, against, judgement));
                 }
             }
@@ -91,14 +69,7 @@ impl Judging<'_> {
         rows
     }
 
-    /// Tells if the change itself skips what the base measures: neither was it cut off, nor does the base skip it, too.
-    fn is_left_out(&self, base: &BaseRecord, id: &str) -> bool {
-        let head = self.benchmark(id).is_some_and(|head| head.outcome.kind == OutcomeKind::Skipped);
-        let before = base.benchmarks.iter().find(|before| before.id.to_string() == id);
-        head && before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
-    }
-
-    /// Tells if the base has a benchmark by the same definition.
+    /// Whether the base has a benchmark by the same definition.
     pub(super) fn is_as_in_base(&self, id: &BenchmarkId, definition: u32) -> bool {
         let selected = self.record.base.iter().flat_map(|base| &base.selected);
         selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
@@ -112,44 +83,54 @@ impl Judging<'_> {
             *metric != standard::RATE && definitions.iter().all(|d| d.id.as_str() != metric.as_str())
         };
         for metric in before.metrics.keys().filter(is_gone) {
-            let judgement = Judgement::skipped(format!("the worker does not report `{metric}` any more"));
+            let judgement = Judgement::skipped(Why::NoMetric { metric: metric.clone() });
             rows.push(self.row(&id, None, Against::Base, judgement));
         }
         // Without one it may be given another input, which is then less work.
         let input = |side: &BenchmarkRecord| side.check.as_ref().is_some_and(|check| check.input.is_some());
         if input(before) && !input(head) {
-            let judgement = Judgement::skipped("its worker gives no digest of its input any more");
+            let judgement = Judgement::skipped(Why::NoInputDigest);
             rows.push(self.row(&id, None, Against::Base, judgement));
         }
         for definition in definitions {
             let metric = definition.id.as_str();
             let Some(old) = before.metrics.get(metric) else { continue };
             let Some(new) = head.metrics.get(metric) else {
-                let judgement = Judgement::skipped("it was not measured");
+                let judgement = Judgement::skipped(Why::NotMeasured);
                 rows.push(self.row(&id, Some(definition), Against::Base, judgement));
                 continue;
             };
             let is_time = definition.kind == MetricKind::Time;
+            let subject = self.subject(&head.id, head.role, definition);
             if definition.work && old.value.value().is_some() && new.value.value().is_none() {
-                let why = format!("it does not report its work counter `{metric}` any more");
-                rows.push(self.row(&id, Some(definition), Against::Base, Judgement::failed(why)));
+                let judgement = Judgement::failed(Why::NoWork { metric: metric.to_owned() });
+                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
                 continue;
             }
             let judgement = match (old.value.value(), new.value.value()) {
-                // Of what took no time on either side there is no ratio.
+                // Two times of zero have no ratio.
                 (Some(0.0), Some(0.0)) if is_time => None,
-                (Some(_), Some(_)) if is_time => Some(self.paired(head, definition).unwrap_or_else(|| {
-                    let judgement = Judgement::skipped("no round has it on both sides");
-                    self.advise_time(head, definition, judgement)
-                })),
+                (Some(_), Some(_)) if is_time => Some(
+                    self.paired(&subject)
+                        .unwrap_or_else(|| subject.advise_time(Judgement::skipped(Why::NoSharedRound))),
+                ),
                 (Some(old_value), Some(value)) => {
-                    self.figure_against_base(head, definition, (old, old_value), (new, value))
+                    let (before, now) = (spread(old, old_value), spread(new, value));
+                    match definition.kind {
+                        // The sides of a round must agree in their work, or the candidate is a wrong result.
+                        MetricKind::Exact if definition.work => None,
+                        MetricKind::Exact => {
+                            subject.judge_exact(before, now, self.terms.policy.exact(&subject))
+                        }
+                        MetricKind::Size => subject.judge_size(before, now, self.terms.policy.size(&subject)),
+                        MetricKind::Time | MetricKind::Derived => None,
+                    }
                 }
                 (Some(_), None) if definition.direction != Direction::Neutral => {
-                    let judgement = Judgement::skipped(new.value.absence().unwrap_or("it was not measured"));
-                    Some(if is_time { self.advise_time(head, definition, judgement) } else { judgement })
+                    let judgement = Judgement::skipped(absence(new));
+                    Some(if is_time { subject.advise_time(judgement) } else { judgement })
                 }
-                // What the base does not tell is new, or was absent on both sides.
+                // A figure that the base lacks is new, or was absent on both sides.
                 _ => None,
             };
             rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Base, j)));
@@ -157,63 +138,39 @@ impl Judging<'_> {
         rows
     }
 
-    fn figure_against_base(
-        &self,
-        head: &BenchmarkRecord,
-        definition: &MetricDef,
-        (old, old_value): (&MetricRecord, f64),
-        (new, value): (&MetricRecord, f64),
-    ) -> Option<Judgement> {
-        let subject = self.subject(&head.id, definition);
-        let direction = direction(definition.direction);
-        let nearest = || nearest(range_of(old, old_value), range_of(new, value));
-        match definition.kind {
-            // The sides of a round must agree in their work, or the candidate is a wrong result.
-            MetricKind::Exact if definition.work => None,
-            MetricKind::Exact => {
-                self.exact(&head.id, definition, Spread::of(old, old_value), Spread::of(new, value))
-            }
-            MetricKind::Size => {
-                let (before, now) = nearest();
-                judge_size(before, now, self.terms.policy.size(&subject), direction)
-            }
-            MetricKind::Time | MetricKind::Derived => None,
-        }
-    }
-
-    fn paired(&self, head: &BenchmarkRecord, definition: &MetricDef) -> Option<Judgement> {
+    fn paired(&self, subject: &Subject<'_>) -> Option<Judgement> {
         let base = self.record.base.as_ref()?;
-        let is_ours = |c: &&ComparisonRecord| c.candidate == head.id && c.metric == definition.id;
+        let id = subject.benchmark;
+        let is_ours = |c: &&ComparisonRecord| c.candidate == *id && c.metric == subject.metric.id;
         let comparison = base.comparisons.iter().find(is_ours)?;
-        let case = self.record.cases.iter().find(|case| is_case_of(case, &head.id))?;
-        let judgement = self.judge_comparison(comparison, case, head, definition)?;
-        Some(self.advise_time(head, definition, judgement))
+        let case = self.record.cases.iter().find(|case| is_case_of(case, id))?;
+        self.judge_comparison(comparison, case, subject)
     }
 
     pub(super) fn judge_comparison(
         &self,
         comparison: &ComparisonRecord,
         case: &CaseRecord,
-        head: &BenchmarkRecord,
-        definition: &MetricDef,
+        subject: &Subject<'_>,
     ) -> Option<Judgement> {
-        let policy = self.terms.policy.time(&self.subject(&head.id, definition));
-        let is_wall = definition.id.as_str() == standard::WALL_TIME;
         let dropped: u64 = case.dropped_blocks.values().sum();
         let calibrated = self.terms.baseline.filter(|b| b.class == self.record.machine.class);
-        let calibrated = calibrated.and_then(|b| b.entry(&head.id)?.calibrated);
         let run = PairedRun {
             estimate: &comparison.estimate,
             if_kept: comparison.if_kept.as_ref(),
-            // Metered samples belong to no block, and CPU time, which is advisory, decides nothing that dropped ones could
-            // change.
-            dropped_blocks: if is_wall { dropped as usize } else { 0 },
-            blocks: if is_wall { case.blocks as usize } else { 0 },
+            dropped_blocks: dropped as usize,
+            blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            calibrated: calibrated.filter(|_| is_wall),
+            calibrated: calibrated.and_then(|b| b.entry(subject.benchmark)?.calibrated),
         };
-        judge_paired(&run, policy, direction(definition.direction))
+        subject.judge_paired(&run, self.terms.policy.time(subject))
     }
+}
+
+/// Whether the base does not skip what is skipped here.
+fn is_left_out(base: &BaseRecord, head: &BenchmarkRecord) -> bool {
+    let before = base.benchmarks.iter().find(|before| before.id == head.id);
+    before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
 }
 
 fn ended(end: Option<&CaseEnd>) -> Ended {

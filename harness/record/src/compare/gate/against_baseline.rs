@@ -1,22 +1,15 @@
 //! A record against accepted figures.
 
-use perfharness_contract::{Direction, MetricDef, MetricKind, OutcomeKind, Portability, standard};
-use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+use perfharness_contract::{Direction, MetricDef, MetricKind, Number, Portability, standard};
 use perfharness_verdict::judge::{
-    Account, Advisory, Evidence, Expected, Judgement, MIN_BASELINE_RUNS, Pooled, Presence, Reason, RunFigure,
-    StoredBaseline, TimePolicy, Verdict, account, judge_size, judge_unpaired,
+    Expected, Judgement, Pooled, Presence, RunFigure, SPEED_UP, Spread, StoredBaseline, Subject, Why,
 };
 
-use super::{Judging, Spread, nearest, range_of};
+use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
-use crate::baseline::{Baseline, Entry, Figures, SPEED_UP};
-use crate::compare::policy::direction;
-use crate::compare::report::{Against, Row};
-use crate::compare::wording;
+use crate::baseline::{Baseline, Entry, Figures};
+use crate::compare::report::{Against, Remark, Row};
 use crate::{BenchmarkRecord, ComparisonRecord};
-
-/// The confidence of intervals against stored runs.
-const CONFIDENCE: f64 = 0.99;
 
 /// The spread of wall times between runs, over all benchmarks of a baseline.
 pub(super) fn pooled(baseline: &Baseline) -> Option<Pooled> {
@@ -36,7 +29,7 @@ fn run_figures(figures: &Figures) -> Vec<RunFigure> {
 }
 
 impl Judging<'_> {
-    pub(super) fn against_baseline(&self, baseline: &Baseline, remarks: &mut Vec<String>) -> Vec<Row> {
+    pub(super) fn against_baseline(&self, baseline: &Baseline, remarks: &mut Vec<Remark>) -> Vec<Row> {
         let same_class = baseline.class == self.record.machine.class;
         let against = Against::Baseline;
         let scope = Scope::of(self.record);
@@ -46,30 +39,11 @@ impl Judging<'_> {
             .iter()
             .filter(in_scope)
             .map(|entry| Expected { id: entry.id.to_string(), identity: Some(entry.identity.0.clone()) });
-        let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
-            Ok(accounts) => accounts,
-            Err(error) => {
-                let judgement = Judgement::unusable(error.to_string());
-                return vec![self.row("the record", None, against, judgement)];
-            }
-        };
         let mut rows = Vec::new();
-        let mut bound = 0;
-        for Account { id, presence } in accounts {
-            // On a machine of the same class nothing else than the code can be the reason.
-            if let Presence::Skipped { why } = &presence
-                && same_class
-                && self.benchmark(&id).is_some_and(|b| b.outcome.kind == OutcomeKind::Skipped)
-            {
-                let why = format!("it was accepted, and is left out now: {why}");
-                rows.push(self.row(&id, None, against, Judgement::failed(why)));
-                continue;
-            }
-            if let Some(judgement) = presence.judgement() {
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            let Some(benchmark) = self.benchmark(&id) else { continue };
+        let mut left_out = 0;
+        // On a machine of the same class, nothing else than the code can be the reason to skip it.
+        for benchmark in self.measured(expected, against, |_| same_class, &mut rows) {
+            let id = benchmark.id.to_string();
             let Some(entry) = baseline.entry(&benchmark.id) else { continue };
             if entry.definition != benchmark.definition {
                 let (from, to) = (entry.definition, benchmark.definition);
@@ -82,29 +56,23 @@ impl Judging<'_> {
                 continue;
             }
             if entry.expected != benchmark.expected {
-                let why = format!(
-                    "it is now expected to end as {}, and {} was accepted",
-                    benchmark.expected.as_str(),
-                    entry.expected.as_str()
-                );
+                let why = Why::OtherExpectation { now: benchmark.expected, accepted: entry.expected };
                 rows.push(self.row(&id, None, against, Judgement::failed(why)));
                 continue;
             }
             // With a base, the role is the base's, which this change leaves as it is.
             if entry.role != benchmark.role && self.record.base.is_none() {
-                let (before, now) = (format!("{:?}", entry.role), format!("{:?}", benchmark.role));
-                let what = format!("the role: {before} when accepted, {now} here").to_lowercase();
-                rows.push(self.row(&id, None, against, Judgement::changed(vec![what])));
+                let what = Why::OtherRole { now: benchmark.role, accepted: entry.role };
+                rows.push(self.row(&id, None, against, Judgement::changed([what])));
             }
-            let accepted = BenchmarkRecord { role: entry.role, ..benchmark.clone() };
-            rows.extend(self.metrics_against(entry, &accepted, same_class, &mut bound));
+            rows.extend(self.metrics_against(entry, benchmark, same_class, &mut left_out));
         }
         if !same_class {
-            let class = &self.record.machine.class;
-            remarks.push(format!(
-                "there is no baseline of {class}; the nearest, {}, judges what is the same on every machine, and {bound} figures that are not were left out",
-                baseline.class
-            ));
+            remarks.push(Remark::OtherClass {
+                class: self.record.machine.class.clone(),
+                nearest: baseline.class.clone(),
+                left_out,
+            });
         }
         rows
     }
@@ -114,7 +82,7 @@ impl Judging<'_> {
         entry: &Entry,
         benchmark: &BenchmarkRecord,
         same_class: bool,
-        bound: &mut usize,
+        left_out: &mut usize,
     ) -> Vec<Row> {
         let definitions = self.definitions(&benchmark.id);
         let id = benchmark.id.to_string();
@@ -126,20 +94,20 @@ impl Judging<'_> {
                 continue;
             }
             if !same_class && !is_portable {
-                *bound += 1;
+                *left_out += 1;
                 continue;
             }
-            // What has noise is judged within the rounds where there is a base. A gate's worker is another program than that
-            // of a run, too, and so another size.
+            // Figures with noise are judged within the rounds where there is a base. The worker of a gate is also another
+            // program than that of a run, and so has other sizes.
             if figures.kind != MetricKind::Exact && self.record.base.is_some() {
                 continue;
             }
             let Some(definition) = definitions.iter().find(|d| d.id.as_str() == metric) else {
-                let judgement = Judgement::skipped(format!("the worker does not report `{metric}` any more"));
+                let judgement = Judgement::skipped(Why::NoMetric { metric: metric.clone() });
                 rows.push(self.row(&id, None, Against::Baseline, judgement));
                 continue;
             };
-            let judgement = self.metric_against(benchmark, figures, definition);
+            let judgement = self.metric_against(entry, benchmark, figures, definition);
             rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Baseline, j)));
         }
         let fresh = |d: &&&MetricDef| {
@@ -156,6 +124,7 @@ impl Judging<'_> {
 
     pub(super) fn metric_against(
         &self,
+        entry: &Entry,
         benchmark: &BenchmarkRecord,
         figures: &Figures,
         definition: &MetricDef,
@@ -166,86 +135,62 @@ impl Judging<'_> {
             if self.record.base.is_some() {
                 return Some(Judgement::outdated(from, to));
             }
-            let what = "its unit, kind, direction or use as a work counter is not that which was accepted";
-            let other = || Judgement::changed(vec![what.to_owned()]);
-            return Some(if from == to { other() } else { Judgement::redefined(from, to) });
+            let redefined = Judgement::redefined(from, to);
+            return Some(if from == to { Judgement::changed([Why::OtherMetric]) } else { redefined });
         }
+        // The role that was accepted holds.
+        let subject = self.subject(&benchmark.id, entry.role, definition);
         let is_judged = figures.work || definition.direction != Direction::Neutral;
         let found = benchmark.metrics.get(definition.id.as_str());
-        let Some(found) = found.filter(|found| found.value.value().is_some()) else {
-            let why = found.and_then(|found| found.value.absence()).unwrap_or("it was not measured");
-            let judgement = Judgement::skipped(why);
+        let Some((found, value)) = found.and_then(|found| Some((found, found.value.value()?))) else {
+            let judgement = Judgement::skipped(found.map_or(Why::NotMeasured, absence));
             let is_time = definition.kind == MetricKind::Time || definition.kind == MetricKind::Derived;
-            let judgement =
-                if is_time { self.advise_time(benchmark, definition, judgement) } else { judgement };
+            let judgement = if is_time { subject.advise_time(judgement) } else { judgement };
             return Some(judgement).filter(|_| is_judged);
         };
-        let value = found.value.value()?;
-        let subject = self.subject(&benchmark.id, definition);
-        let direction = direction(definition.direction);
+        let varied = figures.range.is_some();
+        let accepted = Spread { range: figures.extremes()?, middle: figures.middle()?, varied };
+        let policy = self.terms.policy;
         match figures.kind {
-            MetricKind::Exact if figures.work => {
-                let accepted = figures.middle()?;
-                let same = accepted == value;
-                let why =
-                    format!("its work counter `{}` is {value}, and {accepted} was accepted", definition.id);
-                (!same).then(|| Judgement::failed(why))
-            }
-            MetricKind::Exact => {
-                let varied = figures.range.is_some();
-                let accepted = Spread { range: figures.extremes()?, middle: figures.middle()?, varied };
-                self.exact(&benchmark.id, definition, accepted, Spread::of(found, value))
-            }
-            MetricKind::Size => {
-                let (accepted, value) = nearest(figures.extremes()?, range_of(found, value));
-                judge_size(accepted, value, self.terms.policy.size(&subject), direction)
-            }
+            MetricKind::Exact if figures.work => (accepted.middle != value).then(|| {
+                Judgement::failed(Why::OtherWork {
+                    metric: definition.id.to_string(),
+                    now: Number(value),
+                    accepted: Number(accepted.middle),
+                })
+            }),
+            MetricKind::Exact => subject.judge_exact(accepted, spread(found, value), policy.exact(&subject)),
+            MetricKind::Size => subject.judge_size(accepted, spread(found, value), policy.size(&subject)),
             MetricKind::Time => {
-                let policy = self.terms.policy.time(&subject);
-                let runs = run_figures(figures);
-                // A GPU has a clock of its own, which the anchor knows nothing of.
-                let on_gpu = self.uses_gpu(&benchmark.id) && !subject.is_software;
-                let anchor =
-                    anchor(self.record, &benchmark.id).filter(|_| !figures.anchors.is_empty() && !on_gpu);
-                let runs = match anchor {
-                    Some(_) => runs,
-                    None => runs.into_iter().map(|run| RunFigure { anchor: 1.0, ..run }).collect(),
-                };
-                let now = RunFigure { time: value, anchor: anchor.unwrap_or(1.0) };
-                let judgement = self.unpaired(&runs, now, policy, direction)?;
-                Some(self.advise_time(benchmark, definition, judgement))
+                let mut runs = run_figures(figures);
+                let mut now = RunFigure { time: value, anchor: 1.0 };
+                let anchor = anchor(self.record, &benchmark.id).filter(|_| !figures.anchors.is_empty());
+                match anchor.filter(|_| subject.follows_anchor()) {
+                    Some(anchor) => now.anchor = anchor,
+                    None => runs.iter_mut().for_each(|run| run.anchor = 1.0),
+                }
+                self.unpaired(&subject, (figures, &runs), now, found.launches.len())
             }
-            // What is computed from other figures is judged by those.
+            // A figure that is computed from others is judged by those.
             MetricKind::Derived => None,
         }
-        .map(|judgement| few_launches(judgement, figures, found.launches.len()))
     }
 
     fn unpaired(
         &self,
-        runs: &[RunFigure],
+        subject: &Subject<'_>,
+        (figures, runs): (&Figures, &[RunFigure]),
         now: RunFigure,
-        policy: TimePolicy,
-        direction: perfharness_verdict::judge::Direction,
+        launches: usize,
     ) -> Option<Judgement> {
-        let same_class =
-            self.terms.baseline.is_some_and(|baseline| baseline.class == self.record.machine.class);
-        let stored = StoredBaseline { runs, pooled: self.pooled, same_class };
-        let judgement = judge_unpaired(&stored, &[now], CONFIDENCE, policy, direction)?;
-        let judgement = if self.terms.one_run {
-            judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS })
-        } else {
-            judgement
+        let stored = StoredBaseline {
+            runs,
+            pooled: self.pooled,
+            same_class: self.terms.baseline.is_some_and(|b| b.class == self.record.machine.class),
+            launches: figures.launches,
+            is_one_run: self.terms.one_run,
         };
-        let Evidence::TimeUnpaired(evidence) = &judgement.evidence else { return Some(judgement) };
-        // What the runs of the baseline differ by says what this machine can tell.
-        let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
-        Some(match smallest {
-            Some(smallest) if smallest > policy.delta() => {
-                judgement.advise(Advisory::TooNoisy { smallest_detectable: smallest })
-            }
-            _ => judgement,
-        })
+        subject.judge_unpaired(&stored, now, launches, self.terms.policy.time(subject))
     }
 
     fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<Row> {
@@ -253,12 +198,15 @@ impl Judging<'_> {
         if self.record.base.is_some() {
             return None;
         }
-        let definition = wording::speed_up();
+        let definition = speed_up();
         let judgement = match self.record.comparison(&benchmark.id, standard::WALL_TIME) {
-            Some(comparison) => self.judge_speed_up(entry, benchmark, figures, comparison)?,
+            Some(comparison) => self.judge_speed_up(entry, figures, comparison)?,
             // Where only some variants are asked for, there may be nothing to compare with.
             None if !self.has_reference(&benchmark.id) => return None,
-            None => self.advise_time(benchmark, &definition, Judgement::skipped("it was not compared")),
+            None => {
+                let subject = self.subject(&entry.id, entry.role, &definition);
+                subject.advise_time(Judgement::skipped(Why::NotCompared))
+            }
         };
         Some(self.row(&entry.id.to_string(), Some(&definition), Against::Baseline, judgement))
     }
@@ -266,30 +214,15 @@ impl Judging<'_> {
     pub(super) fn judge_speed_up(
         &self,
         entry: &Entry,
-        benchmark: &BenchmarkRecord,
         figures: &Figures,
         comparison: &ComparisonRecord,
     ) -> Option<Judgement> {
-        let definition = wording::speed_up();
-        let policy = self.terms.policy.time(&self.subject(&entry.id, &definition));
+        let definition = speed_up();
+        let subject = Subject {
+            reference_uses_gpu: self.uses_gpu(&comparison.reference),
+            ..self.subject(&entry.id, entry.role, &definition)
+        };
         let now = RunFigure { time: comparison.speed_up().0, anchor: 1.0 };
-        let judgement = self.unpaired(&run_figures(figures), now, policy, direction(figures.direction))?;
-        let judgement = few_launches(judgement, figures, comparison.launches.len());
-        let judgement = self.advise_time(benchmark, &definition, judgement);
-        let is_uneven = self.are_uneven(&comparison.candidate, &comparison.reference);
-        Some(if is_uneven { judgement.advise(Advisory::UnevenSides) } else { judgement })
-    }
-}
-
-/// What runs of a baseline differ by holds for runs of as many launches: one of fewer has more noise than it tells of.
-fn few_launches(judgement: Judgement, figures: &Figures, launches: usize) -> Judgement {
-    let needed = figures.launches.min(MIN_LAUNCHES_TO_DECIDE);
-    match judgement.evidence {
-        Evidence::TimeUnpaired(_) if launches < needed => Judgement {
-            verdict: Verdict::Inconclusive,
-            reason: Reason::TooFewLaunches { launches, needed },
-            ..judgement
-        },
-        _ => judgement,
+        self.unpaired(&subject, (figures, &run_figures(figures)), now, comparison.launches.len())
     }
 }

@@ -1,43 +1,27 @@
-//! What is measured anew before it counts, and what follows from that.
+//! Flags that are measured anew before they count, and the conclusions from that.
 
 use std::collections::BTreeMap;
 
 use perfharness_contract::{BenchmarkId, standard};
-use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
-use perfharness_verdict::judge::{
-    Evidence, FALSE_DISCOVERY_RATE, Judgement, Limit, MAX_CONFIRMATION_LAUNCHES, Recheck, TimePolicy,
-    confirm, confirmation_launches,
-};
+use perfharness_verdict::judge::{FALSE_DISCOVERY_RATE, Judgement, Recheck, SPEED_UP, Why, confirm};
 
-use super::{Judging, how_it_ended, is_case_of};
-use crate::baseline::SPEED_UP;
-use crate::compare::policy::direction;
+use super::{Judging, end, is_case_of};
 use crate::compare::report::{Against, GateReport, Row};
-use crate::compare::wording;
 use crate::{ComparisonRecord, RunRecord};
 
-/// What is to be measured again before it counts, with the fresh launches that it takes.
+/// The benchmarks to measure again before they count, with the fresh launches that each takes.
 pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
     let mut flagged = BTreeMap::new();
-    for row in report.rows.iter().filter(|row| row.judgement.needs_confirmation()) {
-        let Ok(id) = row.benchmark.parse::<BenchmarkId>() else { continue };
-        let launches = match &row.judgement.evidence {
-            Evidence::TimePaired(evidence) => {
-                let policy = Limit::new(evidence.threshold).ok().map(|threshold| TimePolicy { threshold });
-                let direction = direction(row.direction.unwrap_or_default());
-                let needed = policy.and_then(|p| confirmation_launches(&evidence.estimate, p, direction));
-                needed.unwrap_or(MAX_CONFIRMATION_LAUNCHES)
-            }
-            // A run again, of as many launches as decide within a run.
-            _ => MIN_LAUNCHES_TO_DECIDE,
-        };
+    for row in &report.rows {
+        let launches = row.judgement.launches_to_confirm(row.direction.unwrap_or_default());
+        let Some((launches, id)) = launches.zip(row.benchmark.parse::<BenchmarkId>().ok()) else { continue };
         let most: &mut u32 = flagged.entry(id).or_insert(0);
         *most = (*most).max(launches as u32);
     }
     flagged
 }
 
-/// Replaces flagged rows that were measured anew by what follows from that. All of them are judged together.
+/// Replaces the judgements of flagged rows that were measured anew. All of them are judged together.
 pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
     let flagged: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].judgement.needs_confirmation()).collect();
     let rechecks: Vec<(usize, Recheck)> = flagged
@@ -49,15 +33,6 @@ pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
         .collect();
     let (places, rechecks): (Vec<usize>, Vec<Recheck>) = rechecks.into_iter().unzip();
     for (at, judgement) in places.into_iter().zip(confirm(rechecks, FALSE_DISCOVERY_RATE)) {
-        let metric = rows[at].metric.clone();
-        let id: Option<BenchmarkId> = rows[at].benchmark.parse().ok();
-        let speed_up = wording::speed_up();
-        let definition = id.and_then(|id| {
-            let mut known = judging.definitions(&id);
-            known.push(&speed_up);
-            known.into_iter().find(|d| Some(d.id.as_str()) == metric.as_deref()).cloned()
-        });
-        rows[at].sentence = wording::sentence_of(&judgement, definition.as_ref());
         rows[at].judgement = judgement;
     }
 }
@@ -74,7 +49,7 @@ impl Judging<'_> {
                 c.candidate == id && c.reference != id && c.metric.as_str() == standard::WALL_TIME
             })?;
             let entry = self.terms.baseline?.entry(&id)?;
-            return self.judge_speed_up(entry, head, entry.metrics.get(metric)?, comparison);
+            return self.judge_speed_up(entry, entry.metrics.get(metric)?, comparison);
         }
         let definition = self.definitions(&id).into_iter().find(|d| d.id.as_str() == metric)?;
         match row.against {
@@ -83,10 +58,10 @@ impl Judging<'_> {
                     c.candidate == id && c.reference == id && c.metric == definition.id
                 };
                 let Some(comparison) = confirmation.comparisons.iter().find(is_ours) else {
-                    return Some(Judgement::unusable(format!("the fresh launches {}", how_it_ended(head))));
+                    return Some(Judgement::unusable(Why::FreshEnded(end(&head.outcome))));
                 };
                 let case = confirmation.cases.iter().find(|case| is_case_of(case, &id))?;
-                self.judge_comparison(comparison, case, head, definition)
+                self.judge_comparison(comparison, case, &self.subject(&id, head.role, definition))
             }
             Against::Baseline => {
                 let entry = self.terms.baseline?.entry(&id)?;
@@ -97,7 +72,7 @@ impl Judging<'_> {
                     ..self.record.clone()
                 };
                 let judging = Judging { record: &record, by_id: BTreeMap::new(), ..*self };
-                judging.metric_against(head, figures, definition)
+                judging.metric_against(entry, head, figures, definition)
             }
             Against::Expectation => None,
         }

@@ -1,11 +1,11 @@
 //! The custom JSON of github-action-benchmark: a list of figures that are all better when lower, or all when higher.
 
 use perfharness_contract::{Direction, MetricKind, Number, OutcomeKind};
+use perfharness_record::RunRecord;
 use perfharness_verdict::Interval;
 use serde::Serialize;
 
 use super::{Figure, direction, figures, units};
-use perfharness_record::RunRecord;
 
 /// One figure.
 #[derive(Serialize)]

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::{Digest, Number, standard};
+use perfharness_record::RunRecord;
 use serde::Serialize;
 
 use super::{figures, finite};
-use perfharness_record::RunRecord;
 
 /// The measure that Bencher has for times in ns.
 const LATENCY: &str = "latency";

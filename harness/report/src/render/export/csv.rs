@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 
+use perfharness_record::RunRecord;
+use perfharness_record::samples::{Row, Samples, origin_word};
 use serde::Serialize;
 
 use super::{ExportError, definition};
-use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples, origin_word};
 
 /// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
 const COLUMNS: [&str; 18] = [

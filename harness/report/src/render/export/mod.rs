@@ -15,11 +15,9 @@ mod tests;
 
 use clap::ValueEnum;
 use perfharness_contract::{Direction, MetricDef, Number, OutcomeKind, standard};
-use serde::Serialize;
-
 use perfharness_record::samples::Samples;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, MetricRecord, RunRecord};
+use perfharness_record::{BenchmarkRecord, MetricRecord, RunRecord, units};
+use serde::Serialize;
 
 /// The form in which a record is handed to another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

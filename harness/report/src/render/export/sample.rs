@@ -4,12 +4,10 @@ use std::borrow::Cow;
 
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::standard;
+use perfharness_record::samples::{Row, Samples};
+use perfharness_record::{Origin, RunRecord};
 use perfharness_verdict::Interval;
 use serde_json::{Value, json};
-
-use perfharness_record::Origin;
-use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples};
 
 /// Names that mean something to HTML, spreadsheets, tables and Bencher. A name holds no line end and no slash.
 pub(super) const SCRIPT: &str = "\"><script>alert(1)";

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum as _;
+use perfharness_record::RunRecord;
+use perfharness_record::samples::{Row, Samples};
+use perfharness_record::schema::run_schema;
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::sample::{FORMULA, SCRIPT, empty, full, row, samples};
 use super::{ExportFormat, bmf, export};
-use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples};
-use perfharness_record::schema::run_schema;
 
 fn exported(record: &RunRecord, format: ExportFormat) -> String {
     export(record, None, format).unwrap()

@@ -1,11 +1,11 @@
 //! What a gate found, as annotations of GitHub Actions.
 
-use perfharness_verdict::judge::{GateOutcome, Verdict};
-
-use super::units;
-use super::words::{self, Weight};
 use perfharness_record::compare::{GateReport, Row};
 use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+
+use crate::render::words::{self, Weight};
 
 /// How many annotations of a kind GitHub keeps of one step; it drops the others without a word.
 const MOST_OF_A_KIND: usize = 10;
@@ -78,8 +78,8 @@ pub(super) fn render(report: &GateReport) -> String {
         let kind = Kind::of_row(row)?;
         let title = format!("{} {}", row.word(), row.name());
         let message = match Weight::of(row) {
-            Weight::Decides => format!("{}\nmeasure it again: {}", row.sentence, row.reproduce),
-            _ => row.sentence.clone(),
+            Weight::Decides => format!("{}\nmeasure it again: {}", words::sentence(row), row.reproduce),
+            _ => words::sentence(row),
         };
         Some(Annotation { kind, title, message })
     };

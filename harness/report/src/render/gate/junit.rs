@@ -1,11 +1,11 @@
 //! What a gate found, as `JUnit` XML.
 
+use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite, XmlString};
 
-use super::words;
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::plain_text::plain;
+use crate::render::words;
 
 pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     let mut suite = TestSuite::new("gate");
@@ -25,7 +25,8 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     suite.add_test_cases(whole(report));
     suite.add_test_cases(report.rows.iter().map(case));
     if !report.remarks.is_empty() {
-        suite.set_system_out(xml(&report.remarks.join("\n")));
+        let remarks: Vec<_> = report.remarks.iter().map(words::remark).collect();
+        suite.set_system_out(xml(&remarks.join("\n")));
     }
     let mut whole = Report::new("perfharness");
     whole.add_test_suite(suite);
@@ -54,7 +55,7 @@ fn case(row: &Row) -> TestCase {
     let mut case = TestCase::new(xml(&words::subject(row)), status(row));
     case.set_classname(xml(&row.benchmark));
     if matches!(case.status, TestCaseStatus::Success { .. }) {
-        case.set_system_out(xml(&row.sentence));
+        case.set_system_out(xml(&words::sentence(row)));
     }
     case
 }
@@ -81,10 +82,11 @@ fn status(row: &Row) -> TestCaseStatus {
             _,
         ) => TestCaseStatus::non_success(NonSuccessKind::Error),
     };
-    status.set_message(xml(&row.sentence));
+    let sentence = words::sentence(row);
+    status.set_message(xml(&sentence));
     status.set_type(xml(row.word()));
     if let TestCaseStatus::NonSuccess { .. } = status {
-        status.set_description(xml(&format!("{}\nmeasure it again: {}", row.sentence, row.reproduce)));
+        status.set_description(xml(&format!("{sentence}\nmeasure it again: {}", row.reproduce)));
     }
     status
 }

@@ -6,12 +6,12 @@
 
 use std::fmt::Write as _;
 
-use perfharness_verdict::judge::GateOutcome;
-
-use super::units;
-use super::words::{self, Weight};
 use perfharness_record::compare::{GateReport, Row};
 use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+use perfharness_verdict::judge::GateOutcome;
+
+use crate::render::words::{self, Weight};
 
 /// By this a comment is found again, to be replaced.
 const MARKER: &str = "<!-- perfharness -->";
@@ -38,17 +38,19 @@ pub(super) fn render(report: &GateReport) -> String {
         page.push_str(
             "\n| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n",
         );
-        push(&mut page, telling.iter().map(|row| table_row(row, true)), MOST_FOR_ROWS, "row");
+        push(&mut page, telling.iter().map(|row| table_row(row, Some(&report.rows))), MOST_FOR_ROWS, "row");
     }
     if !report.remarks.is_empty() {
         page.push('\n');
-        let remarks = report.remarks.iter().map(|remark| format!("- {}\n", escaped(remark, SENTENCE)));
+        let remarks =
+            report.remarks.iter().map(|remark| format!("- {}\n", escaped(&words::remark(remark), SENTENCE)));
         push(&mut page, remarks, MOST_FOR_A_PART, "remark");
     }
     again(&mut page, &words::rows(report, Weight::Decides));
     new(&mut page, &words::rows(report, Weight::New));
-    folded(&mut page, "open, without failing the gate", &words::rows(report, Weight::Open), true);
-    folded(&mut page, "unchanged", &words::rows(report, Weight::Unchanged), false);
+    let open = words::rows(report, Weight::Open);
+    folded(&mut page, "open, without failing the gate", &open, Some(&report.rows));
+    folded(&mut page, "unchanged", &words::rows(report, Weight::Unchanged), None);
     let commits = [("head", &report.commit), ("base", &report.base_commit)];
     let commits = commits.into_iter().filter_map(|(side, commit)| {
         commit.as_ref().map(|commit| format!("; {side} <code>{}</code>", escaped(commit, ID)))
@@ -76,7 +78,8 @@ fn head(report: &GateReport) -> String {
     )
 }
 
-fn table_row(row: &Row, with_sentence: bool) -> String {
+/// A row of a table, with its sentence and its diagnosis where the rows of the report are given.
+fn table_row(row: &Row, told_among: Option<&[Row]>) -> String {
     let mut line = format!(
         "| {}&nbsp;{} | <code>{}</code> | {} | {} |",
         words::sign(row),
@@ -85,10 +88,10 @@ fn table_row(row: &Row, with_sentence: bool) -> String {
         escaped(&words::subject(row), NAME),
         escaped(&words::change(row).unwrap_or_else(|| "–".into()), NAME),
     );
-    if with_sentence {
-        let _ = write!(line, " {}", escaped(&row.sentence, SENTENCE));
-        if let Some(diagnosis) = &row.diagnosis {
-            let _ = write!(line, "<br>{}", escaped(diagnosis, SENTENCE));
+    if let Some(rows) = told_among {
+        let _ = write!(line, " {}", escaped(&words::sentence(row), SENTENCE));
+        if let Some(diagnosis) = words::diagnosis(row, rows) {
+            let _ = write!(line, "<br>{}", escaped(&diagnosis, SENTENCE));
         }
         line.push_str(" |");
     }
@@ -121,23 +124,23 @@ fn new(page: &mut String, rows: &[&Row]) {
         let shown = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(20);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("- {}: {shown}{more}\n", escaped(sentence, SENTENCE))
+        format!("- {}: {shown}{more}\n", escaped(&sentence, SENTENCE))
     });
     push(page, lines, MOST_FOR_A_PART, "line");
     page.push_str("\n</details>\n");
 }
 
-fn folded(page: &mut String, what: &str, rows: &[&Row], with_sentence: bool) {
+fn folded(page: &mut String, what: &str, rows: &[&Row], told_among: Option<&[Row]>) {
     if rows.is_empty() {
         return;
     }
     summary(page, what, rows);
-    page.push_str(if with_sentence {
+    page.push_str(if told_among.is_some() {
         "| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n"
     } else {
         "| | benchmark | metric | change |\n| --- | --- | --- | --- |\n"
     });
-    push(page, rows.iter().map(|row| table_row(row, with_sentence)), MOST_FOR_A_PART, "row");
+    push(page, rows.iter().map(|row| table_row(row, told_among)), MOST_FOR_A_PART, "row");
     page.push_str("\n</details>\n");
 }
 

@@ -9,13 +9,11 @@ mod markdown;
 #[cfg(test)]
 mod tests;
 mod text;
-pub(super) mod words;
 
 use clap::ValueEnum;
-
-use super::Layout;
 use perfharness_record::compare::GateReport;
-use perfharness_record::units;
+
+use super::{Layout, words};
 
 /// How what a gate found is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,7 +39,7 @@ pub fn render_gate(report: &GateReport, format: GateFormat, layout: Layout) -> a
     Ok(match format {
         GateFormat::Text => text::render(report, layout),
         GateFormat::Markdown => markdown::render(report),
-        GateFormat::Json => serde_json::to_string_pretty(report)? + "\n",
+        GateFormat::Json => serde_json::to_string_pretty(&words::in_words(report))? + "\n",
         GateFormat::Junit => junit::render(report)?,
         GateFormat::Github => github::render(report),
     })

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use perfharness_record::compare::{GateReport, Remark, Row};
+use perfharness_record::schema::gate_schema;
+use perfharness_record::testing::{report, rows};
+use perfharness_record::units;
 use perfharness_verdict::judge::{Advisory, GateOutcome, Reason};
 use proptest::array::uniform8;
 use proptest::prelude::*;
 
-use super::{GateFormat, render_gate, units};
-use crate::render::Layout;
-use perfharness_record::compare::{GateReport, Row};
-use perfharness_record::schema::gate_schema;
-use perfharness_record::testing::{report, rows};
+use super::{GateFormat, render_gate};
+use crate::render::{Layout, words};
 
 fn render(report: &GateReport, format: GateFormat) -> String {
     render_gate(report, format, Layout::default()).unwrap()
@@ -44,10 +45,10 @@ fn every_row_is_a_test_case() {
 }
 
 #[test]
-fn json_is_the_report_itself_and_fits_the_published_schema() {
+fn json_is_the_report_itself_with_its_words_and_fits_the_published_schema() {
     let report = report(rows());
     let text = render(&report, GateFormat::Json);
-    assert_eq!(serde_json::from_str::<GateReport>(&text).unwrap(), report);
+    assert_eq!(serde_json::from_str::<GateReport>(&text).unwrap(), words::in_words(&report));
     let schema = jsonschema::validator_for(&gate_schema()).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let errors: Vec<String> = schema.iter_errors(&value).map(|error| error.to_string()).collect();
@@ -55,6 +56,27 @@ fn json_is_the_report_itself_and_fits_the_published_schema() {
     let mut wrong = value;
     wrong["rows"][0]["judgement"]["verdict"] = "fine".into();
     assert!(!schema.is_valid(&wrong));
+}
+
+#[test]
+fn a_report_of_format_1_is_shown_in_its_own_words() {
+    let text = include_str!("../../../../fuzz/corpus/gate/against-baseline.json");
+    let report = crate::history::parse_gate(text).unwrap();
+    assert_eq!(report.format, 1);
+    let stored: serde_json::Value = serde_json::from_str(text).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&render(&report, GateFormat::Json)).unwrap();
+    assert_eq!(shown["remarks"], stored["remarks"]);
+    let (shown, stored) = (shown["rows"].as_array().unwrap(), stored["rows"].as_array().unwrap());
+    assert_eq!(shown.len(), stored.len());
+    for (shown, stored) in shown.iter().zip(stored) {
+        assert_eq!(shown["sentence"], stored["sentence"]);
+        assert_eq!(shown["diagnosis"], stored["diagnosis"]);
+    }
+    // What was the floor of a size is its margin.
+    let is_size = |row: &&serde_json::Value| row["judgement"]["evidence"]["by"] == "size";
+    let margins = shown.iter().filter(is_size).map(|row| &row["judgement"]["evidence"]["margin"]);
+    let floors = stored.iter().filter(is_size).map(|row| &row["judgement"]["evidence"]["floor"]);
+    assert!(margins.eq(floors) && stored.iter().any(|row| is_size(&row)));
 }
 
 #[test]
@@ -124,13 +146,13 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
         for at in 0..100 {
             many.extend(rows().into_iter().map(|row| Row {
                 benchmark: format!("{}-{at}-{name}", row.benchmark),
-                sentence: format!("{}{name}", row.sentence),
+                sentence: Some(format!("{}{name}", words::sentence(&row))),
                 reproduce: format!("perfharness gate {name}{at}"),
                 ..row
             }));
         }
         let report = GateReport {
-            remarks: vec![name.repeat(9); 99],
+            remarks: vec![Remark::Told(name.repeat(9)); 99],
             commit: Some(name.repeat(9)),
             run: name.repeat(9),
             machine_class: name.repeat(9),
@@ -154,8 +176,11 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
 fn nothing_is_left_of_markup_mentions_links_and_references() {
     let hostile =
         r#"a"><script>|`@team`|[x](http://evil.example) **b** www.evil.example #12 <!-- --> \| $x$ ~~y~~"#;
-    let all =
-        rows().into_iter().map(|row| Row { sentence: hostile.into(), benchmark: hostile.into(), ..row });
+    let all = rows().into_iter().map(|row| Row {
+        sentence: Some(hostile.into()),
+        benchmark: hostile.into(),
+        ..row
+    });
     let text = render(&report(all.take(1).collect()), GateFormat::Markdown);
     insta::assert_snapshot!(text.lines().find(|line| line.contains("script")).unwrap());
 }
@@ -196,14 +221,14 @@ fn with_texts(texts: &[String; 8]) -> GateReport {
         .map(|row| Row {
             benchmark: name.clone(),
             title: row.title.map(|_| title.clone()),
-            sentence: sentence.clone(),
+            sentence: Some(sentence.clone()),
             reproduce: command.clone(),
             ..row
         })
         .collect();
     let report = report(rows);
     GateReport {
-        remarks: vec![remark.clone()],
+        remarks: vec![Remark::Told(remark.clone())],
         // Of one word, or what follows a hash would be told apart from it.
         commit: Some(commit.replace(char::is_whitespace, "")),
         machine_class: class.clone(),

@@ -3,29 +3,29 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use perfharness_verdict::judge::{GateOutcome, Verdict};
-
-use super::units;
-use super::words::{self, Weight};
-use crate::render::Layout;
-use crate::render::table::wrap;
 use perfharness_record::compare::{GateReport, Row};
 use perfharness_record::plain_text::plain;
+use perfharness_record::units;
+use perfharness_verdict::judge::{GateOutcome, Verdict};
+
+use crate::render::Layout;
+use crate::render::table::wrap;
+use crate::render::words::{self, Weight};
 
 pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     let mut text = headline(report, layout);
     for row in words::rows(report, Weight::Decides) {
         text.push_str(&head(row));
-        paragraph(&mut text, &row.sentence, layout, 4);
-        if let Some(diagnosis) = &row.diagnosis {
-            paragraph(&mut text, diagnosis, layout, 4);
+        paragraph(&mut text, &words::sentence(row), layout, 4);
+        if let Some(diagnosis) = words::diagnosis(row, &report.rows) {
+            paragraph(&mut text, &diagnosis, layout, 4);
         }
         // Never broken, so that it can be copied.
         let _ = writeln!(text, "    measure it again: {}", one_line(&row.reproduce));
     }
     for row in words::rows(report, Weight::Tells) {
         text.push_str(&head(row));
-        paragraph(&mut text, &row.sentence, layout, 4);
+        paragraph(&mut text, &words::sentence(row), layout, 4);
     }
     for (sentence, rows) in words::by_sentence(&words::rows(report, Weight::New)) {
         let names: Vec<String> = rows.iter().map(|row| row.name()).collect();
@@ -34,7 +34,7 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     folded(&mut text, &words::rows(report, Weight::Open), "stayed open without failing the gate", layout);
     folded(&mut text, &words::rows(report, Weight::Unchanged), "unchanged", layout);
     for remark in &report.remarks {
-        paragraph(&mut text, &format!("note: {remark}"), layout, 0);
+        paragraph(&mut text, &format!("note: {}", words::remark(remark)), layout, 0);
     }
     text
 }

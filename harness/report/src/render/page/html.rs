@@ -3,6 +3,7 @@
 use askama::Template;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use perfharness_record::plain_text::plain;
 use sha2::{Digest as _, Sha256};
 
 use super::plot;
@@ -11,7 +12,6 @@ use super::view::{
     SamplePlot, SharePlot, Trend, WorkloadView,
 };
 use crate::drawing::PlotError;
-use perfharness_record::plain_text::plain;
 
 const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");

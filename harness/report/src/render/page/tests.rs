@@ -2,16 +2,15 @@ use std::path::Path;
 
 use perfharness_contract::Number;
 use perfharness_contract::protocol::Reading;
+use perfharness_record::compare::GateReport;
+use perfharness_record::{RunRecord, file, testing as sample};
 use rstest::rstest;
 
-use super::view::{Material, Page, anchor, index, page};
+use super::view::{Material, Page, fragment, index, page};
 use super::{render_index, render_page};
 use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
-use perfharness_record::compare::GateReport;
-use perfharness_record::testing as sample;
-use perfharness_record::{RunRecord, file};
 
 /// What somebody would call a workload to see whether a page runs it. A name cannot hold a slash; everything else can.
 const HOSTILE: &str = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{7*7}}\u{202e}\u{9b}";
@@ -179,11 +178,11 @@ fn hostile_names_and_messages_are_text_everywhere() {
         row.benchmark = format!("{HOSTILE_NAME}/{HOSTILE_NAME}/{HOSTILE_NAME}");
         row.title = Some(HOSTILE.into());
         row.unit = Some(HOSTILE.into());
-        row.sentence = HOSTILE.into();
+        row.sentence = Some(HOSTILE.into());
         row.reproduce = HOSTILE.into();
     }
     let mut gate = sample::report(rows);
-    gate.remarks.push(HOSTILE.into());
+    gate.remarks.push(HOSTILE.to_owned().into());
     gate.machine_class = HOSTILE.into();
     let mut summary = summary("2025-01-01T00:00:00Z", 1.0);
     summary.benchmarks = record
@@ -265,13 +264,13 @@ fn values(record: &mut RunRecord, value: f64) {
 }
 
 #[test]
-fn anchors_need_no_escaping_and_different_names_have_different_ones() {
+fn fragments_need_no_escaping_and_different_names_have_different_ones() {
     let names = ["a/b", "a-b", "a b", "a\"b", "a'b", "ä", "", "a/b/c", "a/b-c", "a-b/c"];
-    let mut anchors: Vec<String> = names.iter().map(|name| anchor("case", name)).collect();
-    assert!(anchors.iter().all(|a| a.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))));
-    anchors.sort();
-    anchors.dedup();
-    assert_eq!(anchors.len(), names.len());
+    let mut fragments: Vec<String> = names.iter().map(|name| fragment("case", name)).collect();
+    assert!(fragments.iter().all(|a| a.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))));
+    fragments.sort();
+    fragments.dedup();
+    assert_eq!(fragments.len(), names.len());
 }
 
 #[test]

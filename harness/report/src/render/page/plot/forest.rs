@@ -1,10 +1,10 @@
 //! A forest plot in the cells of a table: each ratio with its interval, all cells on one axis.
 
-use super::super::view::{Span, Tone};
-use crate::drawing::Scale;
-use crate::drawing::color::{BAD, GOOD, GRID, INK, MUTED, OPEN};
-use crate::drawing::{Align, PlotError, draw};
 use perfharness_record::units;
+
+use super::super::view::{Span, Tone};
+use crate::drawing::color::{BAD, GOOD, GRID, INK, MUTED, OPEN};
+use crate::drawing::{Align, PlotError, Scale, draw};
 
 const WIDTH: u32 = 280;
 const HEIGHT: u32 = 22;

@@ -1,11 +1,11 @@
 //! Rates of arithmetic below what the machine can do at most: a roof of memory bandwidth on the left, of arithmetic on the
 //! right, on logarithmic axes.
 
-use super::super::view::Roofline;
-use crate::drawing::Scale;
-use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, PlotError, draw, fitting};
 use perfharness_record::units;
+
+use super::super::view::Roofline;
+use crate::drawing::color::{self, GRID, INK, MUTED};
+use crate::drawing::{Align, PlotError, Scale, draw, fitting};
 
 const WIDTH: u32 = 760;
 const HEIGHT: u32 = 380;

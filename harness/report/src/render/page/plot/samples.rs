@@ -1,10 +1,10 @@
 //! Samples of a case: a row for each variant, a dot for each sample, launches above each other.
 
-use super::super::view::{PlotRow, SamplePlot};
-use crate::drawing::Scale;
-use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, Canvas, PlotError, draw, fitting};
 use perfharness_record::units;
+
+use super::super::view::{PlotRow, SamplePlot};
+use crate::drawing::color::{self, GRID, INK, MUTED};
+use crate::drawing::{Align, Canvas, PlotError, Scale, draw, fitting};
 
 const WIDTH: u32 = 760;
 const ROW: i32 = 50;

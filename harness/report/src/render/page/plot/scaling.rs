@@ -1,11 +1,11 @@
 //! How time grows with size: a line for each variant, on logarithmic axes.
 
+use perfharness_record::units;
+
 use super::super::view::ScalingPlot;
 use super::samples::label;
-use crate::drawing::Scale;
 use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, PlotError, draw, fitting};
-use perfharness_record::units;
+use crate::drawing::{Align, PlotError, Scale, draw, fitting};
 
 const WIDTH: u32 = 760;
 const HEIGHT: u32 = 300;

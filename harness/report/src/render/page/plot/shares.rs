@@ -1,9 +1,10 @@
 //! Where the time goes: a bar of parts for each row.
 
+use perfharness_record::units;
+
 use super::super::view::SharePlot;
 use crate::drawing::color::{self, INK, MUTED};
 use crate::drawing::{Align, PlotError, draw, fitting};
-use perfharness_record::units;
 
 const WIDTH: u32 = 760;
 const ROW: i32 = 30;

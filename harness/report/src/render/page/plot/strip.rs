@@ -1,9 +1,10 @@
 //! A figure over the time of a run: a line above a band for each workload.
 
+use perfharness_record::units;
+
 use super::super::view::Strip;
 use crate::drawing::color::{self, GRID, INK, MUTED};
 use crate::drawing::{Align, PlotError, draw, fitting};
-use perfharness_record::units;
 
 const WIDTH: u32 = 760;
 const LEFT: i32 = 92;

@@ -1,9 +1,8 @@
 //! A trend that fits a table: a line over runs, with what was accepted and what regressed marked by shape.
 
 use super::super::view::TrendPoint;
-use crate::drawing::Scale;
 use crate::drawing::color::{self, BAD, INK, MUTED};
-use crate::drawing::{PlotError, draw};
+use crate::drawing::{PlotError, Scale, draw};
 
 const WIDTH: u32 = 260;
 const HEIGHT: u32 = 44;

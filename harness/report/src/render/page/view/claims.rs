@@ -1,10 +1,10 @@
 //! Statements of the documents, and whether they hold here.
 
+use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
 
-use super::{Badge, Count, Tone, anchor};
+use super::{Badge, Count, Tone, fragment};
 use crate::render::claims::{ClaimWords, status};
-use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 
 /// One statement, with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct ClaimCase {
     /// The case; absent for what no measurement can decide.
     pub case: Option<String>,
     /// The place of the case in the page.
-    pub anchor: Option<String>,
+    pub fragment: Option<String>,
     /// Whether it holds.
     pub status: Badge,
     /// What was promised.
@@ -79,7 +79,7 @@ fn one(claim: &ClaimRecord, words: &ClaimWords<'_>) -> ClaimCase {
     let measured = claim.measured.is_some();
     ClaimCase {
         case: claim.case.as_ref().map(ToString::to_string),
-        anchor: claim.case.as_ref().map(|case| anchor("case", &format!("{}/{case}", claim.workload))),
+        fragment: claim.case.as_ref().map(|case| fragment("case", &format!("{}/{case}", claim.workload))),
         status: badge(claim.status),
         promised: words.promised.clone().unwrap_or_else(|| "no number".into()),
         measured: words.measured.clone().unwrap_or_else(|| "–".into()),

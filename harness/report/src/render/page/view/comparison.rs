@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use perfharness_record::compare::{GateReport, Row};
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
+use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
 
-use super::{Badge, Figure, Tone, anchor};
-use crate::render::gate::words;
-use perfharness_record::compare::{GateReport, Row};
+use super::{Badge, Figure, Tone, fragment};
+use crate::render::words::{self, Weight};
 
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct ComparisonRow {
     /// The benchmark.
     pub benchmark: String,
     /// The place of its case in the page, where that is there.
-    pub anchor: Option<String>,
+    pub fragment: Option<String>,
     /// The metric, and what it is held against.
     pub subject: String,
     /// The change.
@@ -78,14 +78,8 @@ pub(super) fn badge(row: &Row) -> Badge {
 
 pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Comparisons {
     let rows: Vec<ComparisonRow> =
-        gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, places)).collect();
-    let worth_seeing = |row: &&Row| {
-        row.judgement.outcome() != GateOutcome::Ok
-            || matches!(
-                row.judgement.verdict,
-                Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved
-            )
-    };
+        gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, &gate.rows, places)).collect();
+    let worth_seeing = |row: &&Row| matches!(Weight::of(row), Weight::Decides | Weight::Tells);
     // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();
     Comparisons {
@@ -97,7 +91,7 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
     }
 }
 
-fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
+fn one(rank: usize, row: &Row, rows: &[Row], places: &BTreeSet<&str>) -> ComparisonRow {
     let verdict = badge(row);
     let mut parts = row.benchmark.split('/');
     let workload = parts.next().unwrap_or_default().to_owned();
@@ -106,8 +100,8 @@ fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
     let text = words::change(row).unwrap_or_else(|| "–".into());
     ComparisonRow {
         rank,
-        anchor: case
-            .map(|case| anchor("case", &format!("{workload}/{case}")))
+        fragment: case
+            .map(|case| fragment("case", &format!("{workload}/{case}")))
             .filter(|place| places.contains(place.as_str())),
         workload,
         benchmark: row.benchmark.clone(),
@@ -115,8 +109,8 @@ fn one(rank: usize, row: &Row, places: &BTreeSet<&str>) -> ComparisonRow {
         change: Figure { text, value: span.map(|span| span.ratio) },
         span,
         verdict,
-        sentence: row.sentence.clone(),
-        diagnosis: row.diagnosis.clone(),
+        sentence: words::sentence(row),
+        diagnosis: words::diagnosis(row, rows),
         reproduce: row.reproduce.clone(),
     }
 }

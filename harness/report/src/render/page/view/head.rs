@@ -3,14 +3,15 @@
 
 use jiff::Timestamp;
 use perfharness_contract::{OutcomeKind, standard};
+use perfharness_record::{
+    BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit, units,
+};
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
 use serde::Serialize;
 
-use super::{Badge, Material, Tone, anchor};
-use crate::render::gate::words;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit};
+use super::{Badge, Material, Tone, fragment};
+use crate::render::words;
 
 /// Problems that are named at the top; more of them are counted.
 const PROBLEMS: usize = 12;
@@ -42,7 +43,7 @@ pub struct Problem {
     /// What happened.
     pub text: String,
     /// Where the page says more.
-    pub anchor: Option<String>,
+    pub fragment: Option<String>,
 }
 
 /// A fact with its name.
@@ -123,7 +124,7 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
             badge: Badge::new("✖", worker.outcome.kind.as_str(), Tone::Bad),
             name: format!("worker {}", worker.name),
             text: worker.outcome.reason.clone().unwrap_or_default(),
-            anchor: None,
+            fragment: None,
         });
     }
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
@@ -137,8 +138,8 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
             problems.push(Problem {
                 badge: super::comparison::badge(row),
                 name: row.name(),
-                text: row.sentence.clone(),
-                anchor: Some("comparison".into()),
+                text: words::sentence(row),
+                fragment: Some("comparison".into()),
             });
         }
     }
@@ -150,7 +151,7 @@ fn failure(benchmark: &BenchmarkRecord) -> Problem {
         badge: Badge::new("✖", benchmark.outcome.kind.as_str(), Tone::Bad),
         name: benchmark.id.to_string(),
         text: benchmark.outcome.reason.clone().unwrap_or_default(),
-        anchor: Some(anchor("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
+        fragment: Some(fragment("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
     }
 }
 
@@ -251,7 +252,9 @@ fn limits(material: &Material<'_>) -> Vec<String> {
     if let Err(why) = material.samples {
         limits.push(format!("plots show launches and not samples: {why}"));
     }
-    limits.extend(material.gate.iter().flat_map(|gate| gate.remarks.iter().cloned()));
+    limits.extend(
+        material.gate.iter().flat_map(|gate| &gate.remarks).map(|remark| words::remark(remark).into_owned()),
+    );
     limits.extend(material.remarks.iter().cloned());
     limits
 }

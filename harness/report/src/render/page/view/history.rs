@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use perfharness_record::units;
 use serde::Serialize;
 
-use super::{Badge, Figure, Material, Tone, anchor};
+use super::{Badge, Figure, Material, Tone, fragment};
 use crate::history::{Standing, Summary};
-use crate::render::gate::words;
-use perfharness_record::units;
+use crate::render::words;
 
 /// Points of a trend that are drawn.
 const POINTS: usize = 120;
@@ -93,7 +93,7 @@ pub struct MachineHistory {
     /// The machine class.
     pub class: String,
     /// Its place in the page.
-    pub anchor: String,
+    pub fragment: String,
     /// How many runs.
     pub caption: String,
     /// Its benchmarks.
@@ -142,7 +142,7 @@ pub fn index(summaries: &[Summary], remarks: Vec<String>) -> IndexView {
         };
         MachineHistory {
             class: (*class).to_owned(),
-            anchor: anchor("class", class),
+            fragment: fragment("class", class),
             caption: format!("Wall time over {}{drawn}.", units::counted(of_class.len(), "run")),
             trends: trends(&of_class, None),
         }

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::{Number, Reading, standard};
+use perfharness_record::ceilings::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
+use perfharness_record::telemetry::{Column, Telemetry, WorkerColumns, quantity};
+use perfharness_record::{RunRecord, units};
 use serde::Serialize;
 
 use super::Figure;
 use super::workload::{hue, runs_on_gpu};
-use perfharness_record::RunRecord;
-use perfharness_record::ceilings::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
-use perfharness_record::telemetry::{Column, Telemetry, WorkerColumns, quantity};
-use perfharness_record::units;
 
 /// Points of a strip: more of them fall on the same pixel.
 const POINTS: usize = 300;
@@ -347,9 +346,9 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
 #[cfg(test)]
 mod tests {
     use perfharness_contract::BenchmarkId;
+    use perfharness_record::telemetry::{SeriesDef, Tag};
 
     use super::*;
-    use perfharness_record::telemetry::{SeriesDef, Tag};
 
     fn tag(id: &str) -> Tag {
         Tag { benchmark: id.parse::<BenchmarkId>().unwrap(), base: false }

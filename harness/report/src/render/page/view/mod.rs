@@ -21,12 +21,13 @@ pub use machine::{CeilingsView, MachineView, Roofline, RooflinePoint, Strip, Tel
 pub use plots::{PlotRow, SamplePlot, ScalingLine, ScalingPlot, Share, SharePlot, ShareRow};
 pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
 
-use crate::history::Summary;
-use crate::memory::MemoryIndex;
-use crate::profile::FlameIndex;
 use perfharness_record::RunRecord;
 use perfharness_record::compare::GateReport;
 use perfharness_record::samples::Samples;
+
+use crate::history::Summary;
+use crate::memory::MemoryIndex;
+use crate::profile::FlameIndex;
 
 /// What a page is made of.
 #[derive(Clone, Copy)]
@@ -154,7 +155,7 @@ pub fn page(material: &Material<'_>) -> Page {
     let claims = claims::claims(record);
     let workloads = workload::workloads(material);
     let places: BTreeSet<&str> =
-        workloads.iter().flat_map(|w| &w.cases).map(|case| case.anchor.as_str()).collect();
+        workloads.iter().flat_map(|w| &w.cases).map(|case| case.fragment.as_str()).collect();
     let comparisons = material.gate.map(|gate| comparison::comparisons(gate, &places));
     let mut verdicts: Vec<String> = Vec::new();
     let statuses = claims.iter().flat_map(|group| group.cases.iter().map(|case| &case.status));
@@ -179,7 +180,7 @@ pub fn page(material: &Material<'_>) -> Page {
 
 /// A name for a place in a page, made of characters that need no escaping anywhere. Names that lose something get a
 /// number made of all their characters, so that different ones stay different.
-pub fn anchor(prefix: &str, name: &str) -> String {
+pub fn fragment(prefix: &str, name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let text: String = name.chars().map(|c| if kept(c) { c } else { '-' }).collect();
     if name.chars().all(|c| kept(c) || c == '/') && !name.contains('-') {

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::gpu_metric as gpu;
 use perfharness_contract::protocol::Mode;
-use perfharness_contract::{BenchmarkId, WorkloadDef, standard};
+use perfharness_contract::{BenchmarkId, WorkloadDef, gpu_metric as gpu, standard};
+use perfharness_record::samples::Samples;
+use perfharness_record::{BenchmarkRecord, Origin, RunRecord, Stage, units};
 use serde::Serialize;
 
 use super::Material;
 use super::workload::hue;
-use perfharness_record::samples::Samples;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, RunRecord};
-use perfharness_record::{Origin, Stage};
 
 /// Points of one variant that are drawn; more would only lie on top of each other.
 const POINTS: usize = 120;

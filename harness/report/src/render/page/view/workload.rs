@@ -2,22 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::gpu_metric as gpu;
 use perfharness_contract::protocol::Reading;
-use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, standard};
+use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, gpu_metric as gpu, standard};
+use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, units};
 use perfharness_verdict::{GrowthVerdict, Interval};
 use serde::Serialize;
 
 use super::plots::{SamplePlot, ScalingPlot, SharePlot, sample_plot, scaling_plot, share_plot};
-use super::{Badge, Figure, Material, Tone, anchor};
+use super::{Badge, Figure, Material, Tone, fragment};
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
-use crate::render::outcome;
 use crate::render::outcome::SpeedUp;
 use crate::render::table::{absences, case_facts, case_parameters};
-use perfharness_record::compare::waste;
-use perfharness_record::units;
-use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord};
+use crate::render::{outcome, words};
 
 /// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,7 +22,7 @@ pub struct WorkloadView {
     /// Its name.
     pub name: String,
     /// Its place in the page.
-    pub anchor: String,
+    pub fragment: String,
     /// What it is.
     pub summary: String,
     /// Where it is described.
@@ -44,7 +41,7 @@ pub struct CaseView {
     /// `workload/case`.
     pub name: String,
     /// Its place in the page.
-    pub anchor: String,
+    pub fragment: String,
     /// Its parameters.
     pub parameters: String,
     /// How it was measured.
@@ -171,7 +168,7 @@ fn view(material: &Material<'_>, workload: &WorkloadDef) -> WorkloadView {
     };
     WorkloadView {
         name: workload.id.to_string(),
-        anchor: anchor("workload", workload.id.as_str()),
+        fragment: fragment("workload", workload.id.as_str()),
         summary: workload.summary.clone(),
         sources: sources.join("; "),
         variants: workload
@@ -201,14 +198,14 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
         .collect();
     let variants: Vec<VariantRow> = benchmarks.iter().map(|b| variant(record, workload, b)).collect();
     CaseView {
-        anchor: anchor("case", &name),
+        fragment: fragment("case", &name),
         name,
         parameters: case_parameters(workload, case),
         measured: measured_how(record, case),
         has_floor: variants.iter().any(|variant| variant.floor.value.is_some()),
         has_gpu: variants.iter().any(|variant| variant.utilization.value.is_some()),
         variants,
-        waste: benchmarks.iter().find_map(|b| waste(record, b)),
+        waste: benchmarks.iter().find_map(|b| words::waste(record, b)),
         flames: benchmarks.iter().filter_map(|b| flames(material, workload, b)).collect(),
         memory: benchmarks.iter().filter_map(|b| memory(material, b)).collect(),
         samples: sample_plot(material, &measured),

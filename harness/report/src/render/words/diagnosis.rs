@@ -1,13 +1,10 @@
-//! Why: what moved together with a figure that got worse, and what a slow variant wastes. Measured figures only; that two
-//! of them moved together is said, and that one is the cause of the other is not.
+//! Figures that moved together with one that got worse, and figures that a slow variant wastes. All of them are measured;
+//! the words say that two figures moved together, and never that one is the cause of the other.
 
-use perfharness_contract::gpu_metric as gpu;
-use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, standard};
+use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
+use perfharness_record::compare::Row;
+use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::judge::{Evidence, Verdict};
-
-use super::report::Row;
-use crate::units;
-use crate::{BenchmarkRecord, RunRecord};
 
 /// Causes that a sentence names; more of them would not be read.
 const NAMED: usize = 4;
@@ -18,20 +15,13 @@ const WASTE: f64 = 1.2;
 /// Bytes of a peak or a copy below which a ratio says nothing.
 const FEW_BYTES: f64 = 4096.0;
 
-/// Gives each figure that got worse a sentence about itself, where it is a count or a size, and about what else moved in
-/// the same benchmark, against the same. `items` tells how many items an iteration of a benchmark handles.
-pub(super) fn explain<'a>(rows: &mut [Row], items: &dyn Fn(&str) -> Option<&'a Items>) {
-    let explained: Vec<Option<String>> = rows
-        .iter()
-        .map(|row| (row.judgement.verdict == Verdict::Regressed).then(|| explanation(row, rows, items))?)
-        .collect();
-    for (row, diagnosis) in rows.iter_mut().zip(explained) {
-        row.diagnosis = diagnosis;
+/// The diagnosis of a figure that got worse: a count or a size itself, and the figures of the same benchmark that moved as
+/// well, against the same; `None` for any other row. A row from a file keeps the words of the file.
+pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
+    if row.sentence.is_some() || row.judgement.verdict != Verdict::Regressed {
+        return row.diagnosis.clone();
     }
-}
-
-fn explanation<'a>(row: &Row, rows: &[Row], items: &dyn Fn(&str) -> Option<&'a Items>) -> Option<String> {
-    let items = items(&row.benchmark);
+    let items = row.items.as_ref();
     let beside = rows.iter().filter(|other| {
         other.benchmark == row.benchmark && other.against == row.against && other.metric != row.metric
     });
@@ -57,7 +47,7 @@ fn explanation<'a>(row: &Row, rows: &[Row], items: &dyn Fn(&str) -> Option<&'a I
     Some(format!("{own}: {}{more}", named.join(", ")))
 }
 
-/// How much a figure proves.
+/// The weight of a figure as a proof, largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Exact,
@@ -73,7 +63,7 @@ struct Movement {
     text: String,
 }
 
-/// How a figure got worse, where it did.
+/// The movement of a figure that got worse; `None` for any other.
 fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
     let title = row.title.as_deref()?;
     let lower_is_better = row.direction != Some(Direction::Higher);
@@ -132,7 +122,7 @@ fn for_each(change: f64, items: Option<&Items>) -> String {
     )
 }
 
-/// What a metric is the growth of; none where it is none.
+/// The memory that a metric is the growth of; `None` for any other metric.
 fn growing(metric: &str) -> Option<&'static str> {
     match metric {
         standard::HEAP_GROWTH => Some("heap"),
@@ -152,9 +142,9 @@ fn grows(what: &str, before: f64, now: f64) -> String {
     format!("{what} grows by {} an iteration{instead}", bytes(now))
 }
 
-/// What a variant in the role `slow` wastes against the best variant of its case, in one sentence; `None` where it has no
+/// The waste of a variant in the role `slow` against the best variant of its case, in one sentence; `None` where it has no
 /// figure that is worse, or there is nothing to hold it against.
-pub fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
+pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
     if slow.role != Role::Slow || !slow.succeeded() {
         return None;
     }
@@ -197,7 +187,7 @@ fn wasted(metric: &MetricDef, slow: &BenchmarkRecord, best: &BenchmarkRecord) ->
     };
     let ((kind, more), (best_kind, less)) = (record(slow)?, record(best)?);
     if let Some(what) = growing(metric.id.as_str()) {
-        // What varies proves nothing.
+        // A figure that varies proves nothing.
         let counted = kind == MetricKind::Exact && best_kind == MetricKind::Exact;
         let leaks = counted && more > less && more > 0.0;
         return leaks.then(|| (f64::INFINITY, grows(what, less, more)));
@@ -218,8 +208,8 @@ fn wasted(metric: &MetricDef, slow: &BenchmarkRecord, best: &BenchmarkRecord) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Against;
-    use crate::testing as sample;
+    use perfharness_record::compare::Against;
+    use perfharness_record::testing as sample;
 
     fn is_slower(row: &Row) -> bool {
         row.judgement.verdict == Verdict::Regressed && row.judgement.evidence.effect().is_some()
@@ -233,29 +223,27 @@ mod tests {
             row.benchmark = "w/c/v".into();
             row.against = Against::Base;
         }
-        explain(&mut rows, &|_| None);
         let slower: Vec<&Row> = rows.iter().filter(|row| is_slower(row)).collect();
         assert!(!slower.is_empty());
         for row in slower {
-            let text = row.diagnosis.as_deref().unwrap();
+            let text = diagnosis(row, &rows).unwrap();
             assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
             assert!(text.contains("syncs from ") && text.contains(" in an iteration"), "{text}");
         }
         let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
-        assert!(rows.iter().filter(|row| !regressed(row)).all(|row| row.diagnosis.is_none()));
+        assert!(rows.iter().filter(|row| !regressed(row)).all(|row| diagnosis(row, &rows).is_none()));
     }
 
     #[test]
     fn a_time_that_moved_alone_says_so() {
-        let mut rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
-        explain(&mut rows, &|_| None);
-        assert!(rows[0].diagnosis.as_deref().unwrap().contains("the same work takes longer"));
+        let rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
+        assert!(diagnosis(&rows[0], &rows).unwrap().contains("the same work takes longer"));
     }
 
     #[test]
     fn a_slow_variant_is_told_what_it_wastes_in_measured_figures() {
-        let text = include_str!("../../../cli/tests/fixtures/record.json");
-        let record = crate::file::parse(std::path::Path::new("record.json"), text).unwrap();
+        let text = include_str!("../../../../cli/tests/fixtures/record.json");
+        let record = perfharness_record::file::parse(std::path::Path::new("record.json"), text).unwrap();
         let slow = record.benchmarks.iter().find(|b| b.id.to_string() == "json-logging/n1000/slow").unwrap();
         insta::assert_snapshot!(waste(&record, slow).unwrap());
         let other = record.benchmarks.iter().find(|b| b.role != Role::Slow).unwrap();
@@ -270,7 +258,7 @@ mod tests {
             figure(baseline),
             figure(candidate),
             policy,
-            perfharness_verdict::judge::Direction::Lower,
+            Direction::Lower,
         );
         Row {
             benchmark: "w/c/v".into(),
@@ -278,19 +266,17 @@ mod tests {
             title: Some(title.into()),
             unit: Some(unit.into()),
             direction: Some(Direction::Lower),
+            items: Some(Items { count: 100, unit: "steps".into() }),
             against: Against::Base,
             judgement: judgement.unwrap(),
-            sentence: String::new(),
+            sentence: None,
             diagnosis: None,
             reproduce: String::new(),
         }
     }
 
-    fn diagnosed(rows: Vec<Row>) -> Vec<Option<String>> {
-        let mut rows = rows;
-        let items = Items { count: 100, unit: "steps".into() };
-        explain(&mut rows, &|_| Some(&items));
-        rows.into_iter().map(|row| row.diagnosis).collect()
+    fn diagnosed(rows: &[Row]) -> Vec<Option<String>> {
+        rows.iter().map(|row| diagnosis(row, rows)).collect()
     }
 
     #[test]
@@ -311,19 +297,19 @@ mod tests {
             ),
             None,
         ];
-        assert_eq!(diagnosed(rows), due);
+        assert_eq!(diagnosed(&rows), due);
         let device = vec![row("device-growth", "device memory growth", "bytes", 64.0, 128.0)];
         let due = "device memory grows by 128 bytes an iteration instead of 64 bytes";
-        assert_eq!(diagnosed(device), [Some(due.to_owned())]);
+        assert_eq!(diagnosed(&device), [Some(due.to_owned())]);
         let given_back = vec![row("heap-growth", "heap growth", "bytes", -64.0, -1.0)];
         let due = "heap shrinks by 1 byte an iteration instead of 64 bytes";
-        assert_eq!(diagnosed(given_back), [Some(due.to_owned())]);
+        assert_eq!(diagnosed(&given_back), [Some(due.to_owned())]);
     }
 
     #[test]
     fn what_is_added_for_each_item_says_so() {
         let one =
-            |change| diagnosed(vec![row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
+            |change| diagnosed(&[row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
         let due = "heap allocations from 1 to 201 in an iteration (2 more for each of its 100 steps)";
         assert_eq!(one(200.0), [Some(due.to_owned())]);
         assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 in an iteration".to_owned())]);
@@ -332,8 +318,8 @@ mod tests {
 
     #[test]
     fn a_slow_variant_that_leaks_is_told_so_first() {
-        let text = include_str!("../../../cli/tests/fixtures/record.json");
-        let mut record = crate::file::parse(std::path::Path::new("record.json"), text).unwrap();
+        let text = include_str!("../../../../cli/tests/fixtures/record.json");
+        let mut record = perfharness_record::file::parse(std::path::Path::new("record.json"), text).unwrap();
         let id = "json-logging/n1000/slow";
         let metrics = standard::heap_metrics();
         let workload = record.workloads.iter_mut().find(|w| w.id.as_str() == "json-logging").unwrap();
@@ -343,7 +329,7 @@ mod tests {
             let figure = benchmark.metrics["file-writes"].clone();
             let value = if benchmark.id.to_string() == id { 1024.0 } else { 0.0 };
             let value = perfharness_contract::Reading::Value(perfharness_contract::Number(value));
-            let growth = crate::MetricRecord { kind: MetricKind::Exact, value, ..figure };
+            let growth = perfharness_record::MetricRecord { kind: MetricKind::Exact, value, ..figure };
             benchmark.metrics.insert(standard::HEAP_GROWTH.into(), growth);
         }
         let told = |record: &RunRecord| {

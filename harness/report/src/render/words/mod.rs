@@ -1,13 +1,19 @@
-//! What all forms say alike.
+//! The words of a gate, for every form alike: figures become sentences here and nowhere else.
 
+mod diagnosis;
+mod sentence;
+
+pub(super) use diagnosis::{diagnosis, waste};
+pub(super) use sentence::sentence;
+
+use std::borrow::Cow;
+
+use perfharness_record::compare::{Against, GateReport, REPORT_VERSION, Remark, Row, Tally};
+use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
-use super::units;
-use perfharness_record::compare::{Against, GateReport, Row, Tally};
-use perfharness_record::short_commit;
-
-/// What a row is worth showing for.
+/// The reason for which a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     /// It decides that the gate is not ok.
@@ -67,7 +73,7 @@ pub(in crate::render) fn sign(row: &Row) -> &'static str {
     }
 }
 
-/// How often each verdict was reached, worst first, without those that never were.
+/// The number of rows with each verdict, worst first, without verdicts that no row has.
 pub(in crate::render) fn tally(tally: Tally) -> String {
     let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
         tally;
@@ -89,7 +95,7 @@ pub(in crate::render) fn tally(tally: Tally) -> String {
     if told.is_empty() { "no rows".into() } else { told.join(", ") }
 }
 
-/// What was measured, and what it was held against: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
+/// The measured code and its references: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
 pub(in crate::render) fn held_against(report: &GateReport) -> String {
     let measured = report.commit.as_deref().map_or_else(|| "what was measured".to_owned(), short);
     let mut against = Vec::new();
@@ -170,16 +176,47 @@ pub(in crate::render) fn subject(row: &Row) -> String {
     }
 }
 
-/// Rows that say the same, each sentence with what it was said of, in the order of their first appearance.
-pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
-    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+/// Rows that say the same, each sentence with the rows that it is said of, in the order of their first appearance.
+pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
-        match groups.iter_mut().find(|(sentence, _)| *sentence == row.sentence) {
+        let said = sentence(row);
+        match groups.iter_mut().find(|(sentence, _)| *sentence == said) {
             Some((_, group)) => group.push(row),
-            None => groups.push((&row.sentence, vec![row])),
+            None => groups.push((said, vec![row])),
         }
     }
     groups
+}
+
+/// A remark in words.
+pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
+    let of = |metric: &str, reason: &str| format!("the acknowledgement of `{metric}` ({reason})");
+    Cow::Owned(match remark {
+        Remark::OtherClass { class, nearest, left_out } => format!(
+            "there is no baseline of {class}; the nearest, {nearest}, judges what is the same on every machine, and {left_out} figures that are not were left out"
+        ),
+        Remark::Expired { metric, reason, accepted } => {
+            format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
+        }
+        Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Told(told) => return Cow::Borrowed(told),
+    })
+}
+
+/// The report with its words, as a file has it.
+pub(super) fn in_words(report: &GateReport) -> GateReport {
+    let row = |row: &Row| Row {
+        sentence: Some(sentence(row)),
+        diagnosis: diagnosis(row, &report.rows),
+        ..row.clone()
+    };
+    GateReport {
+        format: REPORT_VERSION,
+        rows: report.rows.iter().map(row).collect(),
+        remarks: report.remarks.iter().map(|told| Remark::Told(remark(told).into_owned())).collect(),
+        ..report.clone()
+    }
 }
 
 /// The number of benchmarks that the rows are about.
