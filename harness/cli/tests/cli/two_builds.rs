@@ -207,7 +207,7 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
         return;
     }
     let harness = Harness::new();
-    harness.call("gate --base main").done().code(2).says(&["no git repository", "--base-worker"]);
+    harness.call("gate --base main").done().code(2).says(&["not in a git repository", "--base-worker"]);
     let gated = Gated::new();
     let cache = gated.harness.path("cache");
     let call = |line: &str| {
