@@ -40,7 +40,7 @@ impl Sources {
         let mut watched = Watched { interval_ms: interval.as_millis() as u64, ..Watched::default() };
         let host = Host::open(&mut watched);
         let nvidia = NvidiaGpus::open(adapter, &mut watched);
-        // Beside an NVIDIA GPU the other source would load NVIDIA's library anew for every reading.
+        // Beside an NVIDIA GPU the other source would load NVIDIA's library again for every reading.
         let others = if nvidia.is_ok() { None } else { OtherGpus::open(&mut watched) };
         let nvidia = match nvidia {
             Ok(nvidia) => Some(nvidia),
