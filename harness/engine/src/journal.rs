@@ -19,7 +19,7 @@ use crate::request::RunRequest;
 
 /// Version of the journal's format; a journal of another version is not continued.
 ///
-/// Changes: 1, the first. 2, each line has a digest that goes on from the line before.
+/// Changes: 1, the first. 2, each line has a digest that continues that of the line before.
 pub const JOURNAL_VERSION: u32 = 2;
 
 /// Most bytes of a line. The header grows with the plan, by 300 bytes for each benchmark.
@@ -478,7 +478,7 @@ mod tests {
         content.split(|byte| *byte == b'\n').count() - 1
     }
 
-    /// Asserts that so many first events are replayed as they were written.
+    /// Asserts that the first `events` events are replayed as they were written.
     fn assert_beginning(content: &[u8], events: usize, is_damaged: bool) {
         let found = replayed(content).unwrap();
         assert_eq!(found.events, (0..events).map(event).collect::<Vec<_>>());

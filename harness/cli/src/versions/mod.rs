@@ -83,7 +83,7 @@ pub enum VersionsError {
         side: &'static str,
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its end, as a phrase.
         how: String,
         /// Last lines of its output.
         output: String,

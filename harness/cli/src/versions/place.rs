@@ -198,9 +198,10 @@ pub(super) enum Content {
 }
 
 /// Returns the digest of the files in a folder and their names. Links are not followed.
-pub(super) fn digest_of(folder: &Path, content: Content) -> io::Result<Digest> {
+pub(super) fn digest_of(folder: &Path, content: Content) -> Result<Digest, VersionsError> {
+    let io = |source| VersionsError::Io { path: folder.to_path_buf(), source };
     let mut files = Vec::new();
-    list(folder, Path::new(""), &mut files)?;
+    list(folder, Path::new(""), &mut files).map_err(io)?;
     files.retain(|file| content == Content::All || !file.starts_with(".git"));
     files.sort();
     let mut parts: Vec<Vec<u8>> = Vec::new();
@@ -208,7 +209,7 @@ pub(super) fn digest_of(folder: &Path, content: Content) -> io::Result<Digest> {
         let path = folder.join(&file);
         let content = match std::fs::read_link(&path) {
             Ok(target) => Digest::of(target.to_string_lossy().as_bytes()),
-            Err(_) => Digest::of(&std::fs::read(&path)?),
+            Err(_) => Digest::of(&std::fs::read(&path).map_err(io)?),
         };
         parts.push(file.to_string_lossy().into_owned().into_bytes());
         parts.push(content.0.into_bytes());

@@ -44,8 +44,7 @@ impl Version {
     ) -> Result<Self, VersionsError> {
         let run = place.run();
         let folder = if reads_sources { place.tree() } else { place.empty() };
-        let built = digest_of(&run, Content::All)
-            .map_err(|source| VersionsError::Io { path: run.clone(), source })?;
+        let built = digest_of(&run, Content::All)?;
         let sources = if reads_sources { tree.as_bytes() } else { &[] };
         let digest = Digest::of_parts([sources, built.0.as_bytes()]);
         Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, built, run, folder })
@@ -53,15 +52,12 @@ impl Version {
 
     /// Checks that the products are still those of the build.
     pub(super) fn check(&self) -> Result<(), VersionsError> {
-        let now = digest_of(&self.run, Content::All);
-        let now = now.map_err(|source| VersionsError::Io { path: self.run.clone(), source })?;
-        if now == self.built { Ok(()) } else { Err(self.tampered()) }
+        if digest_of(&self.run, Content::All)? == self.built { Ok(()) } else { Err(self.tampered()) }
     }
 
     /// Returns the digest of the files in the workers' folder.
     pub(super) fn sources(&self) -> Result<Digest, VersionsError> {
         digest_of(&self.folder, Content::Sources)
-            .map_err(|source| VersionsError::Io { path: self.folder.clone(), source })
     }
 
     pub(super) fn tampered(&self) -> VersionsError {

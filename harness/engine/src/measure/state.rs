@@ -138,7 +138,7 @@ impl RunState {
             self.watch.opened(*pid, WorkerRef { case: *case, side: *side, launch: *launch });
         }
         if let Event::Watched(news) = event {
-            self.watch.hear(news);
+            self.watch.apply(news);
         }
         if let Some(case) = event.case().and_then(|number| self.cases.get_mut(number)) {
             case.apply(event);

@@ -1,6 +1,5 @@
 //! The process that answers questions to drivers.
 
-use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use perfharness_platform::{exit_at_once, take_stdout};
 use serde::Serialize;
 
 use super::nvidia;
+use crate::ask::write_json;
 use crate::ceiling::measure;
 use crate::telemetry::{glance, serve};
 
@@ -50,20 +50,18 @@ fn end_with_asker() {
 /// When the answer cannot be written.
 pub fn answer(question: Question) -> std::io::Result<()> {
     match question {
-        Question::Adapters => tell(list_adapters),
-        Question::Adapter(at) => tell(|| probe_adapter(at)),
-        Question::Nvidia => tell(nvidia::read),
-        Question::Ceilings(device) => tell(|| measure(&device)),
-        Question::Glance => tell(glance),
+        Question::Adapters => write_answer(list_adapters),
+        Question::Adapter(at) => write_answer(|| probe_adapter(at)),
+        Question::Nvidia => write_answer(nvidia::read),
+        Question::Ceilings(device) => write_answer(|| measure(&device)),
+        Question::Glance => write_answer(glance),
         Question::Watch { interval, adapter } => serve(interval, adapter.as_deref()),
     }
 }
 
 /// Writes one answer as a line of JSON. Output of drivers goes to standard error meanwhile.
-fn tell<T: Serialize>(answer: impl FnOnce() -> T) -> std::io::Result<()> {
+fn write_answer<T: Serialize>(answer: impl FnOnce() -> T) -> std::io::Result<()> {
     let mut out = take_stdout()?;
     end_with_asker();
-    let mut line = serde_json::to_string(&answer())?;
-    line.push('\n');
-    out.write_all(line.as_bytes())
+    write_json(&mut out, &answer())
 }
