@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
-use perfharness_engine::probe;
 use perfharness_record::MAX_LAUNCHES;
 use perfharness_report::profile::ProfileFormat;
 use perfharness_report::render::{ExportFormat, GateFormat};
@@ -124,9 +123,9 @@ pub enum Command {
     /// Ask the drivers one question and print the answer as JSON, unless stdin is closed first
     #[command(hide = true)]
     Probe {
-        /// Question to answer.
-        #[command(subcommand)]
-        question: ProbeQuestion,
+        /// Words of the question
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
 }
 
@@ -141,51 +140,6 @@ pub enum SchemaOf {
     Baseline,
     /// A line of the journal of an unfinished run
     Journal,
-}
-
-/// Question to drivers.
-#[derive(Debug, Clone, Subcommand)]
-pub enum ProbeQuestion {
-    /// List the adapters
-    Adapters,
-    /// Try an adapter
-    Adapter {
-        /// Position in the list, from 0
-        at: usize,
-    },
-    /// List the GPUs that NVIDIA's driver reports
-    Nvidia,
-    /// Measure the ceilings of this machine
-    Ceilings {
-        /// GPU to use
-        device: String,
-    },
-    /// Read the machine at an interval; lines on stdin start and stop the watching of a process: `+PID`, `-PID`
-    Watch {
-        /// Time between two readings, in ms
-        #[arg(long, default_value_t = 250)]
-        interval_ms: u64,
-        /// Name of the GPU that is measured
-        #[arg(long)]
-        adapter: Option<String>,
-    },
-    /// List the quantities that `watch` can read
-    Glance,
-}
-
-impl From<ProbeQuestion> for probe::Question {
-    fn from(question: ProbeQuestion) -> Self {
-        match question {
-            ProbeQuestion::Adapters => Self::Adapters,
-            ProbeQuestion::Adapter { at } => Self::Adapter(at),
-            ProbeQuestion::Nvidia => Self::Nvidia,
-            ProbeQuestion::Ceilings { device } => Self::Ceilings(device),
-            ProbeQuestion::Watch { interval_ms, adapter } => {
-                Self::Watch { interval: Duration::from_millis(interval_ms), adapter }
-            }
-            ProbeQuestion::Glance => Self::Glance,
-        }
-    }
 }
 
 /// Workers, and their conditions.

@@ -44,8 +44,8 @@ pub fn main() -> ExitCode {
     if matches!(cli.command, Command::Worker) {
         return perfharness_contract::serve(perfharness_all::all());
     }
-    if let Command::Probe { question } = cli.command {
-        return exit_code(if probe::answer(question.into()).is_ok() { Exit::OK } else { Exit::FAILED });
+    if let Command::Probe { words } = &cli.command {
+        return exit_code(if probe::answer(words).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     tame_panics();
     let terminal = Terminal::new(&cli.global);
