@@ -1,4 +1,4 @@
-//! `perfharness.toml`.
+//! The configuration file, `perfharness.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,32 +9,32 @@ use perfharness_record::compare::GatePolicy;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// Name of the configuration file, looked for in the current folder and those above it.
+/// Name of the configuration file; it lies in the current folder or one above it.
 pub const CONFIG_FILE: &str = "perfharness.toml";
 
 /// The file that `perfharness init` writes.
 pub const CONFIG_TEMPLATE: &str = include_str!("../templates/perfharness.toml");
 
-/// The configuration. Unknown keys are errors: a misspelt one would silently do nothing.
+/// The configuration. Unknown keys are errors, because a misspelt key would silently have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// Programs that have something to measure.
+    /// Worker programs.
     #[serde(default)]
     pub worker: Vec<WorkerConfig>,
     /// Defaults of `run`.
     #[serde(default)]
     pub run: RunConfig,
-    /// What the workloads are told, by names that they choose, as it is written.
+    /// Settings of workloads: verbatim values by the names that the workloads declare.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// The machine.
     #[serde(default)]
     pub machine: MachineConfig,
-    /// Which change matters.
+    /// The policy of the gate.
     #[serde(default)]
     pub gate: GatePolicy,
-    /// The folder of the file, where relative paths in it start; empty where there is no file.
+    /// The folder of the file, to which relative paths in it refer; empty if there is no file.
     #[serde(skip)]
     pub folder: PathBuf,
 }
@@ -43,12 +43,12 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkerConfig {
-    /// What to call it; its program's name where absent.
+    /// Its name; by default the name of its program.
     pub name: Option<String>,
-    /// Program and arguments; relative programs, and files among the arguments, are looked for from the
-    /// configuration's folder.
+    /// Program and arguments. A relative program, and an argument that names a file, refer to the folder of the
+    /// configuration.
     pub command: Vec<String>,
-    /// Environment variables set for it.
+    /// Environment variables to set for it.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
@@ -64,14 +64,17 @@ pub struct RunConfig {
     /// The GPU to use.
     #[serde(default, deserialize_with = "device_name")]
     pub device: Option<String>,
-    /// Whether the built-in workloads are there too; by default only where no worker is configured.
+    /// Whether to include the built-in workloads; by default only if no worker is configured.
     pub built_in: Option<bool>,
 }
 
-/// Names are compared without regard to case, and nothing at all would be a part of every name.
+/// Normalizes the name of a device. Names are compared without regard to case; an empty name would be a part of every
+/// other.
 pub(crate) fn device(text: &str) -> Result<String, String> {
     match text.trim().to_lowercase() {
-        name if name.is_empty() => Err("write `auto`, `none`, or a part of an adapter's name".to_owned()),
+        name if name.is_empty() => {
+            Err("the name is empty: write `auto`, `none` or a part of an adapter's name".to_owned())
+        }
         name => Ok(name),
     }
 }
@@ -85,46 +88,46 @@ fn device_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MachineConfig {
-    /// Key under which absolute figures of this machine are compared.
+    /// The machine class.
     #[serde(default, deserialize_with = "perfharness_record::file_name::class_to_set")]
     pub class: Option<String>,
 }
 
-/// Why the configuration could not be used.
+/// The reason that the configuration is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the configuration {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// It is wrong.
-    #[error("the configuration {} is wrong: {source}", path.display())]
+    /// The file is not valid.
+    #[error("the configuration {} is not valid: {source}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where and how.
+        /// The position and the error.
         source: toml::de::Error,
     },
     /// A worker has no command.
-    #[error("the configuration {}: [[worker]] number {number} has an empty command", path.display())]
+    #[error("the configuration {}: [[worker]] number {number} has an empty command: write the program and its arguments", path.display())]
     EmptyCommand {
         /// The file.
         path: PathBuf,
-        /// Which worker, from 1.
+        /// Number of the worker, from 1.
         number: usize,
     },
 }
 
 impl Config {
-    /// Reads the file that the user names, or the one in the current folder or the nearest above it; the empty
-    /// configuration where there is none.
+    /// Reads the file that the user names, or the nearest one in the current folder and those above it. Returns the
+    /// empty configuration if there is no file.
     ///
     /// # Errors
-    /// When the file cannot be read or is wrong.
+    /// Returns an error if the file cannot be read or is not valid.
     pub fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
         match Self::find(named) {
             Some(path) => Self::read(&path),
@@ -132,7 +135,7 @@ impl Config {
         }
     }
 
-    /// The file that [`load`](Self::load) reads.
+    /// Returns the path of the file that [`load`](Self::load) reads.
     pub fn find(named: Option<&Path>) -> Option<PathBuf> {
         let found = || {
             let start = std::env::current_dir().ok()?;
@@ -150,10 +153,10 @@ impl Config {
         Self::parse(path, &text)
     }
 
-    /// Reads a configuration from text; its relative paths are seen from the folder of `path`.
+    /// Reads a configuration from text; relative paths in it refer to the folder of `path`.
     ///
     /// # Errors
-    /// When the text is wrong.
+    /// Returns an error if the text is not a valid configuration.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
@@ -164,8 +167,8 @@ impl Config {
         Ok(config)
     }
 
-    /// The differences of another configuration in the objects and the ways of measuring, in words; its policy apart. `inside`
-    /// tells where a folder lies in the repository.
+    /// Describes the differences from another configuration in the subjects and the ways of measuring, apart from the
+    /// policy. `inside` returns the position of a folder within the repository.
     pub fn differences(&self, other: &Self, inside: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
         let (gate, theirs) = (&self.gate, &other.gate);
         let differs = [
@@ -176,21 +179,21 @@ impl Config {
             ("`build` of [gate]", gate.build != theirs.build),
             ("`worker` of [gate]", gate.worker != theirs.worker),
             ("`reads-sources` of [gate]", gate.reads_sources != theirs.reads_sources),
-            ("the folder that it lies in", inside(&self.folder) != inside(&other.folder)),
+            ("the folder of the configuration", inside(&self.folder) != inside(&other.folder)),
         ];
         let named = differs.into_iter().filter(|(_, differs)| *differs);
-        named.map(|(what, _)| format!("{what} is another one than in the base")).collect()
+        named.map(|(what, _)| format!("{what} differs from the base")).collect()
     }
 
-    /// The configured workers, as they are started from the current folder.
+    /// Returns the configured workers, with paths relative to the current folder.
     pub fn workers(&self) -> Vec<WorkerCommand> {
         let from_here = |word: &str| self.folder.join(word).to_string_lossy().into_owned();
         let word = |(number, word): (usize, &String)| {
             let is_ours = if number == 0 {
-                // A bare name is looked up by the system; a relative path belongs to the configuration.
+                // The system looks up a bare name; a relative path refers to the configuration.
                 word.contains(['/', '\\'])
             } else {
-                // So does a script that an interpreter is given.
+                // So does the path of a script for an interpreter.
                 !Path::new(word).exists() && self.folder.join(word).is_file()
             };
             if is_ours { from_here(word) } else { word.clone() }
@@ -205,7 +208,7 @@ impl Config {
     }
 }
 
-/// What a worker is called where nobody named it: its program without folders.
+/// Returns the default name of a worker: its program without folders.
 pub fn program_name(command: &[String]) -> String {
     let program = command.first().map_or("", String::as_str);
     Path::new(program).file_name().map_or_else(|| program.into(), |name| name.to_string_lossy().into_owned())
@@ -218,7 +221,7 @@ mod tests {
     #[test]
     fn the_file_that_init_writes_is_a_valid_configuration() {
         assert_eq!(toml::from_str::<Config>(CONFIG_TEMPLATE).unwrap(), Config::default());
-        // Its examples are valid as well: with the comment marks taken away it still parses.
+        // Its examples are valid, too: it still parses without the comment marks.
         let uncommented: Vec<&str> =
             CONFIG_TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
         let config: Config = toml::from_str(&uncommented.join("\n")).unwrap();

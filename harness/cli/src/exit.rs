@@ -1,4 +1,4 @@
-//! Exit codes, and which error means which.
+//! Exit codes and their errors.
 
 use std::process::ExitCode;
 
@@ -18,59 +18,59 @@ use crate::versions::VersionsError;
 pub enum Exit {}
 
 impl Exit {
-    /// Everything that was asked for was done, and every benchmark ended as expected.
+    /// The command did everything that was requested, and every benchmark ended as expected.
     pub const OK: u8 = 0;
     /// The harness itself failed.
     pub const FAILED: u8 = 1;
     /// The arguments or the configuration are wrong.
     pub const USAGE: u8 = 2;
-    /// Something got slower, heavier or wrong (`gate`).
+    /// A benchmark regressed or became wrong (`gate`).
     pub const REGRESSED: u8 = 3;
-    /// Nothing could be decided: nothing was measured, profiled or traced, or all of it is inconclusive.
+    /// Nothing was decided: nothing was measured, profiled or traced, or every row is inconclusive.
     pub const UNDECIDED: u8 = 4;
     /// A benchmark failed: crashed, timed out, out of memory, wrong result.
     pub const BENCHMARK_FAILED: u8 = 5;
-    /// The user stopped it; what was measured is kept.
+    /// The user interrupted the command; measured samples are kept.
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// What a command can fail with.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// Arguments that contradict each other, or something that they name is not there.
+    /// Contradictory arguments, or an argument that names something missing.
     #[error("{0}")]
     Usage(String),
-    /// A pattern cannot be read.
+    /// An invalid pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A pattern selects nothing.
+    /// A pattern that selects nothing.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// A run gave no record.
+    /// A run that yielded no record.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The configuration is wrong.
+    /// An invalid configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A record could not be read or written.
+    /// A record that could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A baseline could not be read or written.
+    /// A baseline that could not be read or written.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// Figures cannot be accepted.
+    /// Figures that cannot be accepted.
     #[error(transparent)]
     Accept(#[from] AcceptError),
-    /// The code to measure against could not be had.
+    /// A version that could not be checked out or built.
     #[error(transparent)]
     Versions(#[from] VersionsError),
-    /// Anything else.
+    /// Any other error.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }
 
 impl CommandError {
-    /// The exit code for this error.
+    /// Returns the exit code of the error.
     pub fn code(&self) -> u8 {
         match self {
             Self::Usage(_)
@@ -118,10 +118,10 @@ fn of_run(error: &RunError) -> u8 {
     }
 }
 
-/// What a command ends with.
+/// The exit code of a command, or its error.
 pub type CommandResult = Result<u8, CommandError>;
 
-/// The process's exit code.
+/// Converts an exit code for `main`.
 pub fn exit_code(code: u8) -> ExitCode {
     ExitCode::from(code)
 }

@@ -1,8 +1,8 @@
-//! Everything that this program reads and that may be anybody's, as bytes: one function for each kind, which a fuzzer and the
-//! property tests call with damaged content. Each tells whether the content was taken for what it should be; what is taken
-//! is also used, as far as that costs little.
+//! Readers of everything that this program accepts from others, as bytes: one function for each kind of input, which
+//! the fuzzer and the property tests call with damaged content. Each returns whether it accepted the content, and
+//! also uses accepted content as far as that is cheap.
 //!
-//! A panic is a fault of the program, and so is a promise of the format that does not hold.
+//! A panic is a bug, and so is a violated guarantee of the format.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::Config;
 
-/// A kind of input: its name, which is that of its folder of valid ones, and the function that reads it.
+/// A kind of input: its name, which is also that of its folder of valid inputs, and the function that reads it.
 pub type Kind = (&'static str, fn(&[u8]) -> bool);
 
 /// Every kind of input.
@@ -53,13 +53,16 @@ fn judged(record: &RunRecord) -> GateReport {
     judge(record, &Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false })
 }
 
-/// A record: read, written and read again, judged, shown as text and exported.
+/// Reads a record, writes it and reads it again; judges, renders and exports it.
 pub fn record(content: &[u8]) -> bool {
     let Some(record) = parsed(content) else { return false };
     let written = |record: &RunRecord| serde_json::to_string(record).unwrap_or_default();
     let once = written(&record);
     let again = file::parse(Path::new("run.json"), &once);
-    assert!(again.is_ok_and(|again| written(&again) == once), "what is read is not what was written");
+    assert!(
+        again.is_ok_and(|again| written(&again) == once),
+        "a record changed when it was written and read again"
+    );
     let report = judged(&record);
     let _ = render_gate(&report, GateFormat::Text, Layout::default());
     let _ = render_record(&record, Layout::default());
@@ -69,14 +72,14 @@ pub fn record(content: &[u8]) -> bool {
     true
 }
 
-/// A record, made into a page and into a line of the page over all runs. That costs fifty times as much as the rest.
+/// Renders the page of a record and the index over it, which takes fifty times as long as the rest.
 pub fn page(content: &[u8]) -> bool {
     let Some(record) = parsed(content) else { return false };
     let report = judged(&record);
     let history = vec![Summary::new(&record, Some(&report), "index.html".into(), String::new())];
     let material = Material {
         record: &record,
-        samples: Err("there are none here"),
+        samples: Err("this test has none"),
         gate: Some(&report),
         flames: None,
         memory: None,
@@ -88,23 +91,23 @@ pub fn page(content: &[u8]) -> bool {
     true
 }
 
-/// Raw samples, each of whose rows is looked at.
+/// Reads raw samples and visits each row.
 pub fn samples(content: &[u8]) -> bool {
     let Ok(samples) = samples::read(content) else { return false };
     samples.rows().map(|row| row.flags.len()).sum::<usize>();
     true
 }
 
-/// A baseline. It is taken only if it is to the byte what is written for it, but for the ends of its lines.
+/// Reads a baseline, which is valid only if it equals what the program would write, except for line endings.
 pub fn baseline(content: &[u8]) -> bool {
     let Ok(baseline) = baseline::file::parse(Path::new("class.json"), content) else { return false };
     let due = baseline::file::to_text(&baseline).unwrap_or_default();
     let found = String::from_utf8_lossy(content).replace("\r\n", "\n");
-    assert_eq!(found, due, "what is read is not what is written");
+    assert_eq!(found, due, "an accepted baseline differs from the text that the program would write");
     true
 }
 
-/// A journal, as it lies there, and as if its lines had the digests that they should have. Its events are replayed.
+/// Replays a journal, as it is and with corrected digests of its lines.
 pub fn journal(content: &[u8]) -> bool {
     let path = Path::new("run.journal.jsonl");
     let replay = |content: &[u8]| journal::replay_from(path, content, content.len() as u64);
@@ -117,7 +120,7 @@ pub fn journal(content: &[u8]) -> bool {
     replay(content).is_ok_and(|found| found.damage.is_none())
 }
 
-/// A `perfharness.toml`.
+/// Reads a `perfharness.toml`.
 pub fn configuration(content: &[u8]) -> bool {
     let config = text(content).map(|text| Config::parse(Path::new("perfharness.toml"), text));
     let Some(Ok(config)) = config else { return false };
@@ -125,7 +128,7 @@ pub fn configuration(content: &[u8]) -> bool {
     true
 }
 
-/// Lines of either direction between harness and worker.
+/// Reads lines of either direction between harness and worker.
 pub fn frames(content: &[u8]) -> bool {
     let answered = serve_on(Vec::new(), content, std::io::sink());
     let mut any = false;
@@ -150,7 +153,7 @@ fn is<T: DeserializeOwned>(value: &serde_json::Value) -> bool {
     T::deserialize(value).is_ok()
 }
 
-/// Findings of a gate, in every form that they are shown in.
+/// Reads the report of a gate and renders it in every format.
 pub fn gate(content: &[u8]) -> bool {
     let Some(Ok(report)) = text(content).map(parse_gate) else { return false };
     for format in [GateFormat::Text, GateFormat::Markdown, GateFormat::Github, GateFormat::Junit] {
@@ -159,7 +162,7 @@ pub fn gate(content: &[u8]) -> bool {
     true
 }
 
-/// The index of a folder of flame graphs or memory stories.
+/// Reads the index of a folder of flame graphs or memory stories.
 pub fn folder_index(content: &[u8]) -> bool {
     let Some(text) = text(content) else { return false };
     let (flames, memory) = (FlameIndex::parse(text), MemoryIndex::parse(text));

@@ -1,4 +1,4 @@
-//! The workloads of a catalog and the benchmarks of a plan, as text.
+//! Workloads of a catalog and benchmarks of a plan as text.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{Stage, units};
 
-/// Workloads, cases, variants and claims.
+/// Renders workloads with their cases, variants and claims.
 pub(crate) fn render_list(catalog: &Catalog) -> String {
     let mut text = String::new();
     let bold = anstyle::Style::new().bold();
@@ -16,7 +16,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
         let workload = &entry.definition;
         let _ = writeln!(text, "{bold}{}{bold:#}  {}", workload.id, plain(&workload.summary));
         if workload.on_request {
-            let _ = writeln!(text, "  measured only where it is named, not by `all`");
+            let _ = writeln!(text, "  selected only by its name, not by `all`");
         }
         for source in &workload.sources {
             let _ = writeln!(text, "  source   {} {}", plain(&source.document), plain(&source.section));
@@ -79,7 +79,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
     text
 }
 
-/// What would be measured.
+/// Renders the benchmarks that a run would measure.
 pub(crate) fn render_plan(plan: &Plan) -> String {
     let mut text = String::new();
     for case in &plan.cases {
@@ -94,27 +94,24 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
     text
 }
 
-/// The line that says what is going to be measured, and for how long at most; `spent` is the time that launches took
-/// already.
+/// Announces the benchmarks of a run and its time limit; `spent` is the time that launches already used.
 pub(crate) fn render_announcement(plan: &Plan, spent: Duration) -> String {
     let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first());
     if let Some(stage) = again().next() {
         let what = match stage {
-            Stage::Planted => {
-                "measuring again, with slowdowns planted that this machine should be able to see"
-            }
-            Stage::First | Stage::Confirmation => "measuring again, in fresh processes, what was flagged",
+            Stage::Planted => "measuring again with planted slowdowns that this machine should detect",
+            Stage::First | Stage::Confirmation => "measuring the flagged benchmarks again in fresh processes",
         };
         return format!("{what}: {}", units::counted(again().count(), "benchmark"));
     }
-    let verb = if spent.is_zero() { "measuring" } else { "going on with" };
+    let verb = if spent.is_zero() { "measuring" } else { "continuing with" };
     format!("{verb} {}", render_extent(plan, spent))
 }
 
-/// How much a run is going to measure, and for how long at most; `spent` is what it has taken already.
+/// Describes the number of benchmarks and the time limit of a run; `spent` is the time already used.
 fn render_extent(plan: &Plan, spent: Duration) -> String {
     let time = if plan.budget >= NO_BUDGET {
-        format!("{} launches of each, however long they take", plan.design.looks().max_launches())
+        format!("{} launches of each, without a time limit", plan.design.looks().max_launches())
     } else {
         let left = plan.budget.saturating_sub(spent);
         format!("at most about {}", units::duration(left.as_nanos() as f64))

@@ -13,14 +13,14 @@ use perfharness_record::units;
 
 use crate::terminal::{is_watched, say};
 
-/// Shows how far a run is.
+/// Shows the progress of a run.
 pub(crate) struct Progress {
     style: Style,
     plan: Plan,
     started: Instant,
     launches: Vec<u64>,
-    /// What workers told of each case. Several variants tell the same, as a rule.
-    told: BTreeSet<(usize, String)>,
+    /// Notes of the workers that were already shown, by case: several variants usually send the same note.
+    shown_notes: BTreeSet<(usize, String)>,
 }
 
 enum Style {
@@ -30,7 +30,7 @@ enum Style {
 }
 
 impl Progress {
-    /// Progress of a run; silent where the user wants quiet.
+    /// Returns the progress of a run; silent if the user wants quiet.
     pub(crate) fn new(plan: &Plan, quiet: bool) -> Self {
         let style = if quiet {
             Style::Quiet
@@ -44,10 +44,10 @@ impl Progress {
             Style::Lines
         };
         let launches = vec![0; plan.cases.len()];
-        Self { style, plan: plan.clone(), started: clock::now(), launches, told: BTreeSet::new() }
+        Self { style, plan: plan.clone(), started: clock::now(), launches, shown_notes: BTreeSet::new() }
     }
 
-    /// Takes up an event.
+    /// Handles an event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::CaseStarted { case, .. } => {
@@ -77,9 +77,9 @@ impl Progress {
                 self.line(&format!("{label}: {} launches", self.launches[*case]));
                 self.show(*case);
             }
-            // It comes with what a worker has prepared: before anything of that is timed.
+            // Notes arrive with the reply to `prepare`, before any timed sample.
             Event::Noted { case, note, .. } => {
-                if self.told.insert((*case, note.clone())) {
+                if self.shown_notes.insert((*case, note.clone())) {
                     self.line(&format!("{}: {note}", self.plan.cases[*case].label()));
                 }
             }
@@ -94,7 +94,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Style::Bar(bar) = &self.style {
             bar.finish_and_clear();
@@ -119,7 +119,8 @@ impl Progress {
         ));
     }
 
-    /// Share of the run that is done: by launches within a case, and by time where the budget is nearer to its end.
+    /// Returns the completed share of the run: by launches within a case, or by time if the budget is closer to its
+    /// end.
     fn share(&self, case: usize) -> f64 {
         let all = self.plan.cases.len().max(1) as f64;
         let launches = self.plan.design.looks().max_launches().max(1) as f64;

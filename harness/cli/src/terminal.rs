@@ -1,5 +1,5 @@
-//! The one place that writes to a terminal. Nothing that others wrote is obeyed there, nor by the runner of a CI job, who
-//! reads the same lines.
+//! The only place that writes to a terminal. It escapes text from other sources, so that neither the terminal nor the
+//! runner of a CI job, which reads the same lines, obeys it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -12,10 +12,10 @@ use perfharness_report::render::{GateFormat, Layout};
 use crate::args::{ColorWhen, GlobalOpts};
 use crate::exit::{CommandError, CommandResult, Exit};
 
-/// Where output goes: results to stdout, everything else to stderr.
+/// Destinations of output: results go to stdout, everything else to stderr.
 pub(crate) struct Terminal {
     color: ColorChoice,
-    /// Show no progress and no hints.
+    /// Suppress progress and hints.
     pub(crate) quiet: bool,
 }
 
@@ -29,7 +29,7 @@ impl Terminal {
         Self { color, quiet: global.quiet }
     }
 
-    /// The width of the terminal; 100 columns where there is none.
+    /// Returns the width of the terminal; 100 columns if there is none.
     pub(crate) fn layout() -> Layout {
         let width = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
         width.map_or_else(Layout::default, |(width, _)| Layout { width: width.0.clamp(60, 160) })
@@ -40,7 +40,7 @@ impl Terminal {
         self.put(&unstyled(text))
     }
 
-    /// Prints a result that a renderer has put styles into, and has made plain what others wrote in it.
+    /// Prints a result with the styles of a renderer, which has escaped text from other sources.
     pub(crate) fn print_styled(&self, text: &str) -> CommandResult {
         self.put(&styled(text))
     }
@@ -51,13 +51,13 @@ impl Terminal {
         self.put(&json(&format!("{text}\n")))
     }
 
-    /// Prints what a gate found, in this format.
+    /// Prints the report of a gate in this format.
     pub(crate) fn print_gate(&self, text: &str, format: GateFormat) -> CommandResult {
         match format {
             GateFormat::Text => self.print_styled(text),
             GateFormat::Json => self.put(&json(text)),
             GateFormat::Markdown | GateFormat::Junit => self.print(text),
-            // Each line is a command of ours, and its renderer has seen to what is in it.
+            // Each line is a command of ours, and its renderer escapes the contents.
             GateFormat::Github => self.put(text),
         }
     }
@@ -66,7 +66,7 @@ impl Terminal {
         let mut out = AutoStream::new(io::stdout(), self.color).lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         match written {
-            // Whoever reads, e.g. `head`, has seen enough.
+            // The reader, e.g. `head`, has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::OK),
             Err(error) => {
                 Err(CommandError::Other(anyhow::Error::new(error).context("cannot write to stdout")))
@@ -75,29 +75,32 @@ impl Terminal {
         }
     }
 
-    /// Says something beside the result, unless the user wants quiet.
+    /// Prints a hint, unless the user wants quiet.
     pub(crate) fn hint(&self, text: &str) {
         if !self.quiet {
             say(text);
         }
     }
 
-    /// Warns of something that the user should know whether quiet or not.
-    #[expect(clippy::unused_self, reason = "as for a hint; how a warning is shown is the terminal's matter")]
+    /// Prints a warning, even if the user wants quiet.
+    #[expect(
+        clippy::unused_self,
+        reason = "a method like `hint`, because the terminal decides how to show a warning"
+    )]
     pub(crate) fn warn(&self, text: &str) {
         say(&format!("warning: {text}"));
     }
 
-    /// Says what a command failed with.
-    #[expect(clippy::unused_self, reason = "as for a warning")]
+    /// Prints the error of a command.
+    #[expect(clippy::unused_self, reason = "a method like `hint`")]
     pub(crate) fn error(&self, error: &CommandError) {
         say(&format!("error: {error}"));
     }
 }
 
-/// Says a line on stderr. Nothing that is said there has styles.
+/// Prints a line without styles to stderr.
 pub(crate) fn say(text: &str) {
-    // Where stderr is closed, nobody can be told.
+    // A closed stderr leaves nowhere to report the failure.
     let _ = writeln!(io::stderr(), "{}", unstyled(text));
 }
 
@@ -106,11 +109,11 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Says what the arguments ask for in place of a command: what is wrong with them, or help.
+/// Prints the answer of the argument parser: an error or help.
 pub(crate) fn say_of_arguments(error: &clap::Error) {
     let hostile = |argument: std::ffi::OsString| !argument.to_string_lossy().chars().all(is_plain);
     if error.use_stderr() && std::env::args_os().any(hostile) {
-        // It quotes arguments, whose styles nobody could tell from its own.
+        // The message quotes arguments, whose styles cannot be distinguished from its own.
         return say(error.render().to_string().trim_end());
     }
     let text = styled(&error.render().ansi().to_string());
@@ -121,7 +124,7 @@ pub(crate) fn say_of_arguments(error: &clap::Error) {
     };
 }
 
-/// Sees to it that what a panic says is cleaned like everything else: it may quote what others wrote.
+/// Installs a panic hook that escapes the message, because it may quote text from other sources.
 pub(crate) fn tame_panics() {
     std::panic::set_hook(Box::new(|info| say(&panic_text(info))));
 }
@@ -131,7 +134,7 @@ fn panic_text(info: &PanicHookInfo<'_>) -> String {
     let trace = Backtrace::capture();
     let trace = match trace.status() {
         BacktraceStatus::Captured => format!("stack backtrace:\n{trace}"),
-        _ => "note: with `RUST_BACKTRACE=1` in the environment this says where it comes from".to_owned(),
+        _ => "note: set `RUST_BACKTRACE=1` to show a backtrace".to_owned(),
     };
     format!("thread '{}' {info}\n{trace}", thread.name().unwrap_or("<unnamed>"))
 }
@@ -149,11 +152,11 @@ mod tests {
         std::panic::set_hook(Box::new(move |info| {
             *kept.lock().unwrap() = unstyled(&panic_text(info));
         }));
-        let ended = std::thread::spawn(|| panic!("it says {:}", "\u{1b}[2Jx\r\n::error::y")).join();
+        let ended = std::thread::spawn(|| panic!("quoted {:}", "\u{1b}[2Jx\r\n::error::y")).join();
         let _ = std::panic::take_hook();
         assert!(ended.is_err());
         let said = said.lock().unwrap();
-        assert!(said.contains("it says �[2Jx�\n�::error::y\n"), "{said}");
+        assert!(said.contains("quoted �[2Jx�\n�::error::y\n"), "{said}");
         assert!(said.contains("terminal.rs"), "{said}");
     }
 }

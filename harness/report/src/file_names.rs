@@ -1,13 +1,13 @@
-//! Names of files.
+//! File names that are unique and safe on every file system.
 
 use std::collections::BTreeSet;
 
 use perfharness_contract::Digest;
 
-/// File systems take 255 bytes; a digest and the end of the name come behind.
+/// Largest length of a name in bytes. File systems allow 255; a digest and an extension follow.
 const LONGEST: usize = 160;
 
-/// Gives out names of files, no two of them alike, also where a file system takes `a` and `A` for the same.
+/// Generates unique file names, also for file systems that treat `a` and `A` as the same.
 #[derive(Debug)]
 pub(crate) struct FileNames {
     divider: &'static str,
@@ -15,19 +15,19 @@ pub(crate) struct FileNames {
 }
 
 impl FileNames {
-    /// Names whose parts are divided by this.
+    /// Returns a generator that joins the parts of a name with `divider`.
     pub(crate) fn divided_by(divider: &'static str) -> Self {
         Self { divider, taken: BTreeSet::new() }
     }
 
-    /// The same, but these, without what ends them, are taken.
+    /// Marks these names, without their extensions, as taken.
     pub(crate) fn without<'a>(mut self, taken: impl IntoIterator<Item = &'a str>) -> Self {
         self.taken.extend(taken.into_iter().map(str::to_lowercase));
         self
     }
 
-    /// A name for these parts: the parts and what divides them. Where that would be the name of something else, too, or where
-    /// characters had to be replaced, a digest of the parts follows, so that it depends on them and on nothing else.
+    /// Returns a name for these parts, joined by the divider. If another file has that name, or if characters had to
+    /// be replaced, a digest of the parts follows, so that the name depends only on them.
     pub(crate) fn take(&mut self, parts: &[&str]) -> String {
         let joined = parts.join(self.divider);
         let name: String = joined.chars().map(|c| if is_safe(c) { c } else { '_' }).collect();
@@ -35,7 +35,7 @@ impl FileNames {
             return name;
         }
         let digest = Digest::of_parts(parts.iter().map(|part| part.as_bytes())).0;
-        // Only ASCII is left, so that any place is between two characters.
+        // Only ASCII is left, so that every index is a character boundary.
         let short = format!("{}-{}", &name[..name.len().min(LONGEST)], &digest[..8]);
         let numbered = (2..).map(|number| format!("{short}-{number}"));
         let free = |name: &String| !self.taken.contains(&name.to_lowercase());
@@ -78,7 +78,7 @@ mod tests {
             let name = names.take(&[part, part, part]);
             assert!(name.chars().all(is_safe) && !name.contains('/'), "{name}");
         }
-        // Two that are replaced by the same are still two.
+        // Names with the same replacement stay distinct.
         assert_ne!(names.take(&["a b"]), names.take(&["a:b"]));
     }
 

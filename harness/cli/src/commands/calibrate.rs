@@ -8,6 +8,7 @@ use perfharness_record::baseline::file;
 use perfharness_record::compare::{Terms, judge};
 use perfharness_record::{ComparisonRecord, RunEnd, RunRecord};
 use perfharness_report::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
+use perfharness_verdict::judge::share_to_plant;
 
 use super::Terminal;
 use super::places::place_of;
@@ -90,7 +91,7 @@ fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
             verdict: row.map(|row| row.judgement.verdict),
             planted: comparison.smallest_detectable.and_then(|effect| {
                 let delta = config.gate.time_default().delta();
-                found(record, &comparison.candidate, effect.exp_m1(), delta)
+                found(record, &comparison.candidate, share_to_plant(effect)?, delta)
             }),
         }
     };

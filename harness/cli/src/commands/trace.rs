@@ -7,7 +7,7 @@ use perfharness_engine::plan::Plan;
 use perfharness_engine::source_state;
 use perfharness_report::render::render_traces;
 use perfharness_report::trace::{
-    Destination, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
+    Destination, TraceFile, TraceState, TraceSummary, TraceWriter, TracedBenchmark, Traces,
 };
 
 use super::Terminal;
@@ -88,7 +88,7 @@ fn take(
         let trace = match timeline {
             Ok(timeline) => {
                 let file: PathBuf = writer.write(&side.benchmark, &timeline)?;
-                TraceState::Taken { file, summary: Box::new(TraceSummary::of(&timeline)) }
+                TraceState::Taken(TraceFile { file, summary: TraceSummary::of(&timeline) })
             }
             Err(absent) => TraceState::Absent { absent },
         };
@@ -99,7 +99,7 @@ fn take(
 
 impl Taken {
     fn any(&self) -> bool {
-        self.traces.benchmarks.iter().any(|traced| matches!(traced.trace, TraceState::Taken { .. }))
+        self.traces.benchmarks.iter().any(|traced| traced.trace.facts().is_some())
     }
 
     fn exit_code(&self, plan: &Plan, workers_failed: bool) -> u8 {

@@ -1,4 +1,4 @@
-//! What is known of the machine; the format of `doctor --json`.
+//! Facts about the machine; the format of `doctor --json`.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, findings};
 
-/// Version of the format of `doctor --json`. New fields can come without a new version.
+/// Version of the format of `doctor --json`. New fields do not change the version.
 ///
 /// Changes: 1, the first.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// What `perfharness doctor` says.
+/// The output of `perfharness doctor`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// Version of this format.
     pub format_version: u32,
     /// Name and version of the harness.
     pub harness: String,
-    /// What is known.
+    /// The facts.
     #[serde(flatten)]
     pub facts: Facts,
-    /// What follows from it, the gravest first.
+    /// The findings, most severe first.
     pub findings: Vec<Finding>,
 }
 
 impl Diagnosis {
-    /// The facts, with what follows from them.
+    /// Derives the findings from the facts.
     pub fn of(facts: Facts) -> Self {
         Self {
             format_version: FORMAT_VERSION,
@@ -41,33 +41,33 @@ impl Diagnosis {
     }
 }
 
-/// What is known of the machine.
+/// Facts about the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The machine as a run record would name it, with the class that results are filed under.
+    /// The machine as in a run record, with its class.
     pub machine: Machine,
-    /// The state that it is in.
+    /// The state of the machine.
     pub conditions: Conditions,
     /// Its GPU adapters.
     pub gpu: GpuReport,
-    /// What NVIDIA's driver tells beside them.
+    /// The report of NVIDIA's driver.
     pub nvidia: Nvidia,
-    /// What can be told beside times.
+    /// Metrics and ceilings besides times.
     pub insight: Insight,
     /// The source code that a record would name.
     pub source: SourceState,
-    /// Where a record would be written.
+    /// The folder of the records.
     pub records: RecordPlace,
 }
 
-/// The state of the machine. What the system does not tell is absent.
+/// The state of the machine. A value that the system does not report is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Smallest step of the clock.
+    /// Smallest step of the clock, in ns.
     pub clock_resolution_ns: u64,
-    /// Logical cores.
+    /// Number of logical cores.
     pub logical_cores: Option<usize>,
-    /// Physical cores.
+    /// Number of physical cores.
     pub physical_cores: Option<usize>,
     /// Load average of the last minute.
     pub load_average: Option<f64>,
@@ -75,76 +75,76 @@ pub struct Conditions {
     pub governor: Option<String>,
     /// Whether CPUs may run above their base frequency.
     pub turbo: Option<bool>,
-    /// Whether addresses are laid out at random.
+    /// Whether addresses are randomized.
     pub aslr: Option<bool>,
-    /// Frequency of the first CPU.
+    /// Frequency of the first CPU in Hz.
     pub cpu_hz: Option<u64>,
-    /// Memory.
+    /// Installed memory in bytes.
     pub memory_total_bytes: Option<u64>,
-    /// Memory that programs can have without pushing others out.
+    /// Memory in bytes that programs can use without swapping.
     pub memory_available_bytes: Option<u64>,
-    /// Whether the system itself keeps a worker to its memory limit.
+    /// Whether the system itself enforces the memory limit of a worker.
     pub memory_limit_enforced: bool,
 }
 
 /// The GPU adapters of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuReport {
-    /// The `--device` that was asked about.
+    /// The requested `--device`.
     pub asked: String,
-    /// Position of the adapter that a run with it uses; absent where it uses none.
+    /// Position of the adapter that a run uses; absent if it uses none.
     pub chosen: Option<usize>,
-    /// Why it uses none, and what can be done about it.
+    /// The reason that it uses none, and the next step.
     pub not_chosen: Option<String>,
     /// All adapters, in order of preference.
     pub adapters: Vec<AdapterReport>,
-    /// What drivers did in place of listing their adapters.
+    /// Failure of the drivers to list their adapters.
     pub fault: Option<String>,
 }
 
-/// An adapter and what came out of trying it.
+/// An adapter and the result of probing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdapterReport {
-    /// What is known of it.
+    /// Facts about the adapter.
     #[serde(flatten)]
     pub facts: AdapterFacts,
-    /// Whether device time can be measured on it.
+    /// Whether the adapter can measure device time.
     pub timestamps: Timestamps,
-    /// What its driver did in place of an answer: it crashed or hung.
+    /// Failure of the driver to answer: it crashed or hung.
     pub fault: Option<String>,
 }
 
-/// What this machine tells beside times.
+/// Metrics and ceilings besides times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Insight {
-    /// What is read of it while it is measured.
+    /// Series of telemetry that a run reads.
     pub telemetry: Vec<SeriesDef>,
-    /// What is not, and why: quantity to reason.
+    /// Quantities that it cannot read, with the reasons.
     pub no_telemetry: BTreeMap<String, String>,
-    /// Why workers of this program cannot be profiled, and have no flame graphs; absent where they can.
+    /// The reason that the built-in worker cannot be profiled; absent if it can.
     pub no_profiles: Option<String>,
-    /// When it was measured what the machine can do at most, RFC 3339; absent where the next run does it.
+    /// Time at which the ceilings were measured, RFC 3339; absent if the next run measures them.
     pub ceilings: Option<String>,
 }
 
-/// Where records are written, unless a run says otherwise.
+/// The default folder of the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordPlace {
     /// The folder.
     pub folder: String,
-    /// Why nothing can be written there; absent where it can.
+    /// The reason that the folder is not writable; absent if it is.
     pub fault: Option<String>,
 }
 
 impl GpuReport {
-    /// The adapter that a run uses.
+    /// Returns the adapter that a run uses.
     pub fn chosen_adapter(&self) -> Option<&AdapterReport> {
         self.adapters.get(self.chosen?)
     }
 }
 
 impl AdapterReport {
-    /// Whether device time can be measured on it.
+    /// Whether the adapter can measure device time.
     pub fn timestamps_work(&self) -> bool {
         matches!(self.timestamps, Timestamps::Work { .. })
     }

@@ -1,4 +1,4 @@
-//! What follows from the facts. Pure, so that every machine can be tested on one.
+//! Derives findings from the facts, as a pure function, so that one machine can test findings about every other.
 
 use perfharness_engine::measure::MIN_CLOCK_STEPS;
 use perfharness_engine::probe::{Nvidia, NvidiaDevice, executes_nothing};
@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdapterReport, Conditions, Facts};
 
-/// Load for each core above which other programs are likely to run on the core of a worker. Half of the cores are then
+/// Load per core above which other programs probably run on the core of a worker. Half of the cores are then
 /// taken, and a comparison needs two for itself: one for the harness, one for the worker.
 const BUSY: f64 = 0.5;
 /// The binding limit that the WebGPU standard guarantees.
 const USUAL_BINDING_BYTES: u64 = 128 << 20;
-/// A clock that steps further than this makes samples longer than they would be without it.
+/// Resolution of the clock above which it makes samples longer.
 const COARSE_CLOCK_NS: u64 = 1_000;
-/// Below this share of memory left, systems begin to swap.
+/// Share of available memory below which systems start to swap.
 const LITTLE_MEMORY: f64 = 0.1;
 
-/// How grave a finding is. The order is that of gravity.
+/// Severity of a finding, in descending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It spoils figures, or keeps something from being measured that this machine might measure.
+    /// It distorts figures, or prevents a measurement that this machine could make.
     Warning,
-    /// It is worth knowing.
+    /// It is useful to know.
     Note,
-    /// It is as it should be.
+    /// Everything is fine.
     Ok,
 }
 
-/// One thing that follows from the facts.
+/// A conclusion from the facts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is the matter.
+    /// The problem.
     pub what: String,
-    /// Why it matters.
+    /// The reason that it matters.
     pub why: String,
-    /// What can be done about it; absent where nothing needs to be.
+    /// The next step; absent if none is needed.
     pub next: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Finding {
     }
 }
 
-/// What follows from the facts, the gravest first.
+/// Derives all findings, most severe first.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all = Vec::new();
     adapters(facts, &mut all);
@@ -76,8 +76,8 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
     if let Some(fault) = &gpu.fault {
         all.push(Finding::warning(
             format!("a GPU driver failed while its adapters were listed: it {fault}"),
-            "every driver is loaded to find the adapters, so workloads that need a GPU fail in the same way",
-            "update or remove the driver; with the Vulkan loader, VK_DRIVER_FILES=<file of one driver> tells which it is",
+            "finding the adapters loads every driver, so workloads that need a GPU fail in the same way",
+            "update or remove the driver; with the Vulkan loader, VK_DRIVER_FILES=<file of one driver> finds out which one fails",
         ));
     }
     for adapter in &gpu.adapters {
@@ -104,7 +104,7 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
                 }
                 "macos" => "run on a machine whose GPU has Metal",
                 _ => {
-                    "install the Vulkan driver of the GPU (`vulkaninfo --summary` lists what is found), or the software \
+                    "install the Vulkan driver of the GPU (`vulkaninfo --summary` lists the adapters), or the software \
                      adapter lavapipe for counts alone (package mesa-vulkan-drivers)"
                 }
             };
@@ -116,49 +116,49 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
                 .iter()
                 .map(|a| format!("{} ({})", a.facts.name, a.facts.kind.as_str()))
                 .collect();
-            let what = format!("no adapter is meant by --device {}", gpu.asked);
+            let what = format!("--device {} matches no adapter", gpu.asked);
             let next =
-                format!("leave --device out, or give a part of one of these names: {}", names.join(", "));
+                format!("leave --device out, or pass a part of one of these names: {}", names.join(", "));
             all.push(Finding::warning(what, SKIPPED, next));
         }
     }
 }
 
-/// What is to be said of the adapter that a run uses.
+/// Findings about the adapter that a run uses.
 fn chosen_adapter(facts: &Facts, chosen: &AdapterReport, all: &mut Vec<Finding>) {
     let name = &chosen.facts.name;
     let works = chosen.timestamps_work();
     if chosen.facts.kind == AdapterKind::Software {
-        let why = "its times say nothing of a GPU; counts, such as submits and copied bytes, are right";
+        let why = "its times say nothing about a GPU; counts, such as submits and copied bytes, are correct";
         let others = facts.gpu.adapters.iter().any(|a| a.facts.kind != AdapterKind::Software);
         all.push(if others {
-            let what = format!("--device {} means {name}, which computes on the CPU", facts.gpu.asked);
+            let what = format!("--device {} selects {name}, which computes on the CPU", facts.gpu.asked);
             Finding::note(what, why, "leave --device out to use the GPU")
         } else {
             let what = format!("the only GPU adapter is {name}, which computes on the CPU");
             Finding::warning(
                 what,
                 why,
-                "for times, run on a machine with a GPU, or install the driver of this one's",
+                "for times, run on a machine with a GPU, or install the driver of the GPU in this one",
             )
         });
     } else if works {
         all.push(Finding::ok(
             format!("GPU workloads run on {name}"),
-            "its timestamps work, so that device time and copies are measured",
+            "its timestamps work, so device time and copies are measured",
         ));
     }
     if let (Timestamps::Absent { reason }, None) = (&chosen.timestamps, &chosen.fault) {
         all.push(Finding::note(
             format!("device time cannot be measured on {name}: {reason}"),
-            "gpu-busy and the times of copies are absent; wall time, counts and memory are there",
+            "gpu-busy and the times of copies are absent; wall time, counts and memory are measured",
             "update the driver, or choose another adapter with --device",
         ));
     }
     if chosen.facts.max_binding_bytes < USUAL_BINDING_BYTES {
         all.push(Finding::note(
             format!("{name} binds at most {} at a time", units::bytes(chosen.facts.max_binding_bytes as f64)),
-            "workloads with larger buffers cut them up, or are skipped",
+            "workloads split larger buffers, or are skipped",
             "update the driver, or choose another adapter with --device",
         ));
     }
@@ -172,17 +172,17 @@ fn nvidia(facts: &Facts, all: &mut Vec<Finding>) {
     let seen = facts.gpu.adapters.iter().any(of_nvidia);
     match &facts.nvidia {
         Nvidia::Absent { absent } if seen => all.push(Finding::note(
-            format!("nothing is known of other processes on the NVIDIA GPU: {absent}"),
-            "what else runs on the GPU makes times vary, and goes unseen",
+            format!("other processes on the NVIDIA GPU are not visible: {absent}"),
+            "other processes on the GPU make times vary unnoticed",
             "install NVIDIA's management library, libnvidia-ml (nvml.dll on Windows), which comes with its driver",
         )),
         Nvidia::Absent { .. } => {}
         Nvidia::Present { devices, .. } => {
             if let (Some(device), false, None) = (devices.first(), seen, &facts.gpu.fault) {
                 all.push(Finding::warning(
-                    format!("NVIDIA's driver knows {}, but it is not among the adapters", device.name),
+                    format!("NVIDIA's driver lists {}, but it is not among the adapters", device.name),
                     "workloads cannot use it",
-                    "install the part of the driver for Vulkan; in a container, NVIDIA_DRIVER_CAPABILITIES must hold \
+                    "install the Vulkan part of the driver; in a container, NVIDIA_DRIVER_CAPABILITIES must hold \
                      `graphics`",
                 ));
             }
@@ -191,7 +191,7 @@ fn nvidia(facts: &Facts, all: &mut Vec<Finding>) {
     }
 }
 
-/// Whether other processes use a GPU. A desktop always does; who computes spoils times.
+/// Finding about other processes on a GPU. A desktop always uses it; a process that computes distorts times.
 fn busy(device: &NvidiaDevice) -> Option<Finding> {
     const SHOWN: usize = 5;
     let all = device.processes.as_ref()?;
@@ -211,14 +211,14 @@ fn busy(device: &NvidiaDevice) -> Option<Finding> {
     Some(if first.computes {
         Finding::warning(
             format!("other processes compute on {name}: {shown}"),
-            "they share its time and memory: times vary, and what is free for workloads is less",
+            "they share its time and memory: times vary, and less memory is free for workloads",
             "end them or wait for them before measuring on this GPU",
         )
     } else {
         Finding::note(
             format!("other processes draw with {name}: {shown}"),
-            "what they draw takes a little of its time and memory",
-            "leave the screen alone while measuring, or use a GPU without one",
+            "drawing takes a little of its time and memory",
+            "keep the screen still while measuring, or use a GPU without a screen",
         )
     })
 }
@@ -227,30 +227,31 @@ fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
     if let Some(governor) = conditions.governor.as_deref().filter(|governor| *governor != "performance") {
         all.push(Finding::warning(
             format!("the frequency governor is `{governor}`"),
-            "the clock of the CPU follows the load, so that times depend on what ran before",
+            "the clock of the CPU follows the load, so times depend on earlier load",
             "sudo cpupower frequency-set -g performance",
         ));
     }
     if conditions.turbo == Some(true) {
         all.push(Finding::note(
             "turbo is on: CPUs may run above their base frequency",
-            "absolute times follow heat and neighbours; comparisons hold, because their sides are measured in turns",
-            "for steady absolute times switch it off, in the firmware or in /sys/devices/system/cpu (intel_pstate/no_turbo \
+            "absolute times depend on heat and on the load of other cores; comparisons stay valid, because their sides are measured in turns",
+            "for steady absolute times, switch it off in the firmware or in /sys/devices/system/cpu (intel_pstate/no_turbo \
              or cpufreq/boost)",
         ));
     }
-    let untold = [
+    let unreported = [
         ("frequency", conditions.cpu_hz.is_none()),
         ("governor", conditions.governor.is_none()),
         ("turbo", conditions.turbo.is_none()),
         ("load", conditions.load_average.is_none()),
     ];
-    let untold: Vec<&str> = untold.into_iter().filter(|(_, absent)| *absent).map(|(what, _)| what).collect();
-    if !untold.is_empty() {
+    let unreported: Vec<&str> =
+        unreported.into_iter().filter(|(_, absent)| *absent).map(|(what, _)| what).collect();
+    if !unreported.is_empty() {
         all.push(Finding::note(
-            format!("this system does not tell the CPU's {}", untold.join(", ")),
-            "what changes there goes unseen; comparisons hold, because their sides are measured in turns",
-            "in a virtual machine or a container, ask on its host",
+            format!("this system does not report the CPU's {}", unreported.join(", ")),
+            "changes go unnoticed; comparisons stay valid, because their sides are measured in turns",
+            "in a virtual machine or a container, check them on its host",
         ));
     }
     if let (Some(load), Some(cores)) = (conditions.load_average, conditions.logical_cores) {
@@ -262,18 +263,18 @@ fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
                     units::digits(load),
                     units::counted(cores, "logical core")
                 ),
-                "intervals get wider, and runs take longer to decide",
-                "close other programs, or wait until they are done",
+                "intervals get wider, and runs take longer to reach a decision",
+                "close other programs, or wait until they finish",
             ));
         }
     }
     if conditions.clock_resolution_ns > COARSE_CLOCK_NS {
         let step = conditions.clock_resolution_ns as f64;
         all.push(Finding::warning(
-            format!("the clock is coarse: it steps by {}", units::duration(step)),
-            "a sample lasts a thousand steps at least, so that short iterations are measured in fewer samples",
+            format!("the clock is coarse: its resolution is {}", units::duration(step)),
+            "a sample lasts at least a thousand steps of the clock, so short iterations get fewer samples",
             format!(
-                "samples last {} or more here; on Linux, /sys/devices/system/clocksource/clocksource0 tells and sets \
+                "samples last {} or more here; on Linux, /sys/devices/system/clocksource/clocksource0 shows and sets \
                  the source of the clock",
                 units::duration(step * MIN_CLOCK_STEPS as f64)
             ),
@@ -286,16 +287,16 @@ fn memory(conditions: &Conditions, all: &mut Vec<Finding>) {
         && (available as f64) < LITTLE_MEMORY * total as f64
     {
         all.push(Finding::warning(
-            format!("only {} of memory are available", units::bytes(available as f64)),
-            "workers are swapped out or run out of memory, and large cases fail",
+            format!("only {} of memory is available", units::bytes(available as f64)),
+            "workers get swapped out or run out of memory, and large cases fail",
             "close other programs",
         ));
     }
     if !conditions.memory_limit_enforced {
         all.push(Finding::note(
             "this system does not enforce memory limits",
-            "a worker that passes its limit is ended from outside, a little later and without a last word of its own",
-            "nothing, unless memory is short: then leave room with --memory-limit",
+            "the harness ends a worker that exceeds its limit, slightly later and without a message of the worker",
+            "if memory is short, lower --memory-limit; otherwise do nothing",
         ));
     }
 }
@@ -303,16 +304,16 @@ fn memory(conditions: &Conditions, all: &mut Vec<Finding>) {
 fn places(facts: &Facts, all: &mut Vec<Finding>) {
     if let SourceState::Absent { absent } = &facts.source {
         all.push(Finding::note(
-            format!("records name no commit: {absent}"),
-            "what was measured cannot be found again from the record",
-            "run in the git repository of what you measure, with git installed",
+            format!("records contain no commit: {absent}"),
+            "a record does not identify the measured code",
+            "install git and run in the git repository of the code that you measure",
         ));
     }
     if let Some(fault) = &facts.records.fault {
         all.push(Finding::warning(
-            format!("nothing can be written to {}/: {fault}", facts.records.folder),
-            "a run writes its record there, and ends at once where it cannot",
-            "run in another folder, or name a place with --output",
+            format!("cannot write to {}/: {fault}", facts.records.folder),
+            "a run writes its record there, and stops at once if it cannot",
+            "run in another folder, or name a file with --output",
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! Looking at the machine.
+//! Gathers the facts about the machine.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,13 +15,13 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::{AdapterReport, Conditions, Facts, GpuReport, Insight, RecordPlace};
 
-/// The folder that records are written below.
+/// The default folder of the records.
 const REPORTS: &str = "reports";
 
 impl Facts {
-    /// Looks at this machine, for runs with this `--device` and this machine class.
+    /// Gathers the facts about this machine for runs with this `--device` and this machine class.
     pub fn gather(device: &str, class: Option<&str>) -> Self {
-        // The load first: asking drivers makes some.
+        // Read the load first, because asking drivers adds to it.
         let conditions = Conditions::now();
         let gpu = GpuReport::new(device, probe::probed_adapters());
         let machine = read_machine(class, gpu.known_adapter());
@@ -43,19 +43,19 @@ impl Conditions {
             .with_cpu(CpuRefreshKind::nothing())
             .with_memory(MemoryRefreshKind::nothing().with_ram());
         let system = System::new_with_specifics(kind).ok();
-        // A system that tells nothing tells 0.
-        let told = |figure: fn(&System) -> u64| system.as_ref().map(figure).filter(|n| *n > 0);
+        // A system that does not report a value returns 0.
+        let reported = |figure: fn(&System) -> u64| system.as_ref().map(figure).filter(|n| *n > 0);
         Self {
             clock_resolution_ns: clock::resolution_ns(),
-            logical_cores: told(|system| system.cpus().len() as u64).map(|cores| cores as usize),
+            logical_cores: reported(|system| system.cpus().len() as u64).map(|cores| cores as usize),
             physical_cores: System::physical_core_count().ok(),
             load_average: System::load_average().ok().map(|load| load.one),
             governor: platform::governor(),
             turbo: platform::turbo(),
             aslr: platform::aslr(),
             cpu_hz: platform::cpu_frequency_hz(),
-            memory_total_bytes: told(System::total_memory),
-            memory_available_bytes: told(System::available_memory),
+            memory_total_bytes: reported(System::total_memory),
+            memory_available_bytes: reported(System::available_memory),
             memory_limit_enforced: platform::can_limit_memory(),
         }
     }
@@ -71,8 +71,8 @@ impl GpuReport {
         let facts: Vec<AdapterFacts> = adapters.iter().map(|adapter| adapter.facts.clone()).collect();
         let (chosen, not_chosen) = match choose_adapter(&facts, asked) {
             Ok(at) => (Some(at), None),
-            Err(_) if asked == "noop" => (None, Some("the device `noop` executes nothing".into())),
-            Err(_) if fault.is_some() => (None, Some("the adapters could not be listed".into())),
+            Err(_) if asked == "noop" => (None, Some("the device `noop` executes no work".into())),
+            Err(_) if fault.is_some() => (None, Some("listing the adapters failed".into())),
             Err(error) => (None, Some(plain(&error.to_string()))),
         };
         Self { asked: plain(asked), chosen, not_chosen, adapters, fault }
@@ -80,7 +80,7 @@ impl GpuReport {
 }
 
 impl GpuReport {
-    /// The adapter that a run uses, or why that is not known.
+    /// Returns the adapter that a run uses, or the reason that it is unknown.
     fn known_adapter(&self) -> Result<Option<&AdapterFacts>, &String> {
         match &self.fault {
             Some(fault) => Err(fault),
@@ -123,7 +123,7 @@ impl Insight {
 impl RecordPlace {
     fn read() -> Self {
         let reports = Path::new(REPORTS);
-        // Where the folder is not there yet, it has to be made here.
+        // If the folder does not exist, a run creates it here.
         let folder = if reports.exists() { reports } else { Path::new(".") };
         let fault = tempfile::tempfile_in(folder).err().map(|error| error.to_string());
         Self { folder: REPORTS.into(), fault }

@@ -1,4 +1,4 @@
-//! What this machine can measure and what not: facts are gathered, and findings follow from them.
+//! The capabilities of this machine: gathered facts, and findings that follow from them.
 
 mod facts;
 mod findings;

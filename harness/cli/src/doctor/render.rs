@@ -1,4 +1,4 @@
-//! What the doctor says, as text.
+//! The output of `doctor` as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use perfharness_report::render::{Layout, heading, wrap};
 
 use super::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Insight, Severity};
 
-/// Where values begin.
+/// Column of the values.
 const VALUES: usize = 16;
-/// Where the texts of findings begin.
+/// Column of the findings.
 const FINDINGS: usize = 11;
 
-/// The facts by section, and what follows from them.
+/// Renders the facts by section, and the findings.
 pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
     let facts = &diagnosis.facts;
     let mut page = Page { text: String::new(), layout };
@@ -25,7 +25,7 @@ pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
     page.row("resolution", &units::duration(facts.conditions.clock_resolution_ns as f64));
     page.section("GPU");
     gpu(&mut page, facts);
-    page.section("Beside times");
+    page.section("Besides times");
     insight(&mut page, facts);
     page.section("Records");
     records(&mut page, facts);
@@ -39,7 +39,7 @@ pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
     page.text
 }
 
-/// A text that grows by rows.
+/// A text of rows under headings.
 struct Page {
     text: String,
     layout: Layout,
@@ -82,7 +82,7 @@ impl Page {
     }
 }
 
-const NOT_TOLD: &str = "not told by this system";
+const NOT_REPORTED: &str = "not reported by this system";
 
 fn machine(page: &mut Page, facts: &Facts) {
     let Conditions { governor, turbo, aslr, cpu_hz, load_average, .. } = &facts.conditions;
@@ -94,37 +94,37 @@ fn machine(page: &mut Page, facts: &Facts) {
     page.row("cores", &cores(&facts.conditions));
     page.row(
         "frequency",
-        &cpu_hz.map_or(NOT_TOLD.into(), |hz| format!("{} GHz now", units::digits(hz as f64 / 1e9))),
+        &cpu_hz.map_or(NOT_REPORTED.into(), |hz| format!("{} GHz now", units::digits(hz as f64 / 1e9))),
     );
-    page.row("governor", governor.as_deref().unwrap_or(NOT_TOLD));
+    page.row("governor", governor.as_deref().unwrap_or(NOT_REPORTED));
     page.row("turbo", switch(*turbo));
     page.row("random layout", &format!("{} (ASLR)", switch(*aslr)));
     let load = |load: &f64| {
         format!("{} in the last minute", if *load == 0.0 { "0".into() } else { units::digits(*load) })
     };
-    page.row("load", &load_average.as_ref().map_or(NOT_TOLD.into(), load));
+    page.row("load", &load_average.as_ref().map_or(NOT_REPORTED.into(), load));
     page.row("memory", &memory(&facts.conditions));
 }
 
 fn cores(conditions: &Conditions) -> String {
-    let told = |number: Option<usize>, noun: &str| number.map(|number| format!("{number} {noun}"));
-    let all = [told(conditions.physical_cores, "physical"), told(conditions.logical_cores, "logical")];
+    let counted = |number: Option<usize>, noun: &str| number.map(|number| format!("{number} {noun}"));
+    let all = [counted(conditions.physical_cores, "physical"), counted(conditions.logical_cores, "logical")];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    if all.is_empty() { NOT_TOLD.into() } else { all.join(", ") }
+    if all.is_empty() { NOT_REPORTED.into() } else { all.join(", ") }
 }
 
 fn switch(on: Option<bool>) -> &'static str {
     match on {
         Some(true) => "on",
         Some(false) => "off",
-        None => NOT_TOLD,
+        None => NOT_REPORTED,
     }
 }
 
 fn memory(conditions: &Conditions) -> String {
     let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
     let limits =
-        if conditions.memory_limit_enforced { "enforced by the system" } else { "watched from outside" };
+        if conditions.memory_limit_enforced { "enforced by the system" } else { "enforced by the harness" };
     format!(
         "{}, {} available; limits of workers are {limits}",
         size(conditions.memory_total_bytes),
@@ -144,7 +144,7 @@ fn gpu(page: &mut Page, facts: &Facts) {
         adapter_rows(page, adapter);
     }
     match &facts.nvidia {
-        Nvidia::Absent { absent } => page.row("NVIDIA", &format!("nothing told: {absent}")),
+        Nvidia::Absent { absent } => page.row("NVIDIA", &format!("no report: {absent}")),
         Nvidia::Present { driver, devices } => {
             page.row("NVIDIA", &format!("driver {driver}, {}", units::counted(devices.len(), "GPU")));
             for device in devices {
@@ -158,10 +158,10 @@ fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
     let facts = &adapter.facts;
     let size = |bytes: u64| units::bytes(bytes as f64);
     page.row("adapter", &facts.name);
-    page.row("  kind", &format!("{}, by way of {}", facts.kind.as_str(), facts.backend));
-    page.row("  driver", if facts.driver.is_empty() { "not named" } else { &facts.driver });
+    page.row("  kind", &format!("{}, through {}", facts.kind.as_str(), facts.backend));
+    page.row("  driver", if facts.driver.is_empty() { "unnamed" } else { &facts.driver });
     let timestamps = match (&adapter.timestamps, &adapter.fault) {
-        (_, Some(fault)) => format!("not known: the driver {fault}"),
+        (_, Some(fault)) => format!("unknown: the driver {fault}"),
         (Timestamps::Work { period_ns }, None) => {
             format!("work, a tick is {}", units::duration(f64::from(*period_ns)))
         }
@@ -192,7 +192,7 @@ fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
 fn nvidia_device(device: &NvidiaDevice) -> String {
     let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
     let processes = match &device.processes {
-        None => "processes not told".into(),
+        None => "processes unknown".into(),
         Some(all) if all.is_empty() => "no process".into(),
         Some(all) => format!("{} process{}", all.len(), if all.len() == 1 { "" } else { "es" }),
     };
@@ -219,30 +219,27 @@ fn insight(page: &mut Page, facts: &Facts) {
         page.row(label, &format!("no {}: {reason}", names.join(", ")));
         label = "";
     }
-    page.row(
-        "flame graphs",
-        &no_profiles.as_ref().map_or("can be made".into(), |why| format!("none: {why}")),
-    );
+    page.row("flame graphs", &no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}")));
     let measured =
         |at: &String| format!("measured {}; a run measures them again after a week", units::minute(at));
     page.row(
         "ceilings",
-        &ceilings.as_ref().map_or("not measured yet; the next run does it".into(), measured),
+        &ceilings.as_ref().map_or("not measured yet; the next run measures them".into(), measured),
     );
 }
 
 fn records(page: &mut Page, facts: &Facts) {
     let place = &facts.records;
     let written = match &place.fault {
-        None => format!("{}/ can be written", place.folder),
-        Some(fault) => format!("{}/ cannot be written: {fault}", place.folder),
+        None => format!("{}/ is writable", place.folder),
+        Some(fault) => format!("{}/ is not writable: {fault}", place.folder),
     };
     page.row("place", &written);
     let commit = match &facts.source {
         SourceState::Absent { absent } => format!("none: {absent}"),
         SourceState::Git { commit, dirty, .. } => {
             let short: String = commit.chars().take(12).collect();
-            if *dirty { format!("{short}, with changes that are not committed") } else { short }
+            if *dirty { format!("{short}, with uncommitted changes") } else { short }
         }
     };
     page.row("commit", &commit);

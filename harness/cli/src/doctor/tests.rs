@@ -1,4 +1,4 @@
-//! Machines that are not at hand.
+//! Tests of machines that are not at hand.
 
 use perfharness_engine::probe::{Nvidia, NvidiaDevice, NvidiaProcess};
 use perfharness_gpu::{AdapterFacts, AdapterKind, Timestamps, choose_adapter};
@@ -23,7 +23,7 @@ fn adapter(name: &str, kind: AdapterKind) -> AdapterReport {
     AdapterReport { facts, timestamps: Timestamps::Work { period_ns: 1.0 }, fault: None }
 }
 
-/// A machine with these adapters, at which nothing is to be found.
+/// A machine with these adapters and without any finding besides `ok`.
 fn machine(asked: &str, adapters: Vec<AdapterReport>) -> Facts {
     let facts: Vec<AdapterFacts> = adapters.iter().map(|adapter| adapter.facts.clone()).collect();
     let chosen = choose_adapter(&facts, asked);
@@ -118,7 +118,7 @@ fn times_of_a_software_adapter_say_nothing_of_a_gpu() {
 }
 
 #[test]
-fn a_device_that_is_none_or_unknown_is_told_with_those_there_are() {
+fn a_device_that_is_none_or_unknown_is_a_finding_with_the_known_adapters() {
     let none = machine("none", vec![adapter("Radeon", AdapterKind::Discrete)]);
     says(&only(&none), Severity::Note, &["--device none", "skipped"]);
     let unknown = machine("GeForce", vec![adapter("Radeon", AdapterKind::Discrete)]);
@@ -182,7 +182,7 @@ fn a_desktop_on_the_gpu_is_a_note_that_does_not_name_everybody() {
 }
 
 #[test]
-fn an_nvidia_gpu_that_vulkan_does_not_offer_is_told() {
+fn an_nvidia_gpu_that_vulkan_does_not_offer_is_a_finding() {
     let mut facts = hardware();
     facts.nvidia = nvidia(Vec::new());
     says(&only(&facts), Severity::Warning, &["NVIDIA H200", "not among the adapters", "graphics"]);
@@ -202,11 +202,11 @@ fn a_loaded_machine_widens_intervals() {
     facts.conditions.load_average = Some(4.0);
     assert_eq!(findings(&facts).len(), 1);
     facts.conditions.load_average = None;
-    says(&only(&facts), Severity::Note, &["does not tell the CPU's load"]);
+    says(&only(&facts), Severity::Note, &["does not report the CPU's load"]);
 }
 
 #[test]
-fn clock_settings_that_move_times_are_told() {
+fn clock_settings_that_affect_times_are_findings() {
     let mut facts = hardware();
     facts.conditions.governor = Some("powersave".into());
     says(&only(&facts), Severity::Warning, &["`powersave`", "cpupower"]);
@@ -221,7 +221,7 @@ fn clock_settings_that_move_times_are_told() {
 }
 
 #[test]
-fn what_a_system_does_not_tell_is_a_note_with_a_next_step() {
+fn unreported_values_are_a_note_with_a_next_step() {
     let mut facts = hardware();
     let Conditions { clock_resolution_ns, memory_limit_enforced, .. } = facts.conditions;
     facts.conditions = Conditions { clock_resolution_ns, memory_limit_enforced, ..Conditions::default() };

@@ -153,7 +153,7 @@ fn a_place_that_cannot_be_written_is_a_finding() {
     let harness = Harness::new();
     harness.write("reports", "in the way");
     let json = harness.call("doctor --json").done().code(0).json();
-    assert!(words_of(&json).contains("nothing can be written to reports/"), "{json}");
+    assert!(words_of(&json).contains("cannot write to reports/"), "{json}");
 }
 
 /// Asks a shell script in the place of this program.

@@ -21,7 +21,7 @@ fn a_planted_leak_is_found_in_a_thousand_iterations_and_named_to_the_byte() {
     let harness = Harness::new();
     let line = "memory known-work/append/w100 --set known-work=leak=1024 --out story";
     let done = harness.call(line).done().code(0);
-    let said = "heap grows by 1,024 bytes an iteration (exact count)";
+    let said = "heap grows by 1,024 bytes per iteration (exact count)";
     assert!(done.stdout.contains(said), "{}", done.stdout);
     let found = facts(&index(&harness, "story"), "known-work/append/w100");
     assert_eq!((found.verdict, found.iterations), (GrowthVerdict::Grows, 1000));
@@ -40,7 +40,7 @@ fn what_does_not_leak_is_flat_whatever_else_is_planted() {
     let found = facts(&MemoryIndex::parse(&done.stdout).unwrap(), "known-work/append/w100");
     assert_eq!(found.verdict, GrowthVerdict::Flat, "{}", found.sentence);
     assert_eq!(found.points.last().unwrap().heap, Some(0.0));
-    assert!(found.sentence.contains("heap +0 B (any leak would have been seen)"), "{}", found.sentence);
+    assert!(found.sentence.contains("heap +0 B (detects any leak)"), "{}", found.sentence);
     assert_eq!(index(&harness, "story").benchmarks.len(), 1);
 }
 
@@ -73,7 +73,7 @@ fn what_fails_is_told_and_the_others_are_watched() {
     );
     assert!(matches!(state("hot/c/skipped"), MemoryState::Absent { absent } if absent.contains("left out")));
     assert!(state("hot/c/lean").facts().is_some());
-    assert!(done.stdout.contains("not followed: skipped: left out on purpose"), "{}", done.stdout);
+    assert!(done.stdout.contains("not measured: skipped: left out on purpose"), "{}", done.stdout);
     harness.call("memory").done().code(2);
     harness.call("memory hot --iterations 39").worker("hot").done().code(2);
     harness.call("memory hot/c/leen").worker("hot").done().code(2).says(&["did you mean `hot/c/lean`"]);

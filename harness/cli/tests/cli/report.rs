@@ -67,7 +67,7 @@ fn pages_are_made_again_from_records_alone() {
     harness.write("reports/y/run.json", "{");
     let done = harness.call("report").done().code(0);
     done.says(&["warning: reports/y/run.json", "report: reports/index.html"]);
-    assert!(harness.read("reports/index.html").contains("What could not be read"));
+    assert!(harness.read("reports/index.html").contains("Unreadable files"));
 }
 
 #[test]

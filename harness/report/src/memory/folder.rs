@@ -1,10 +1,9 @@
 //! Writes a folder of memory stories.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::file::RecordError;
 use perfharness_record::memory::{findings, verdict};
 use perfharness_record::{Followed, MemoryStory, Side};
 
@@ -12,6 +11,7 @@ use super::index::{FollowedBenchmark, INDEX_FILE, MemoryFacts, MemoryIndex, Memo
 use super::plot::memory_plot;
 use super::sentence;
 use crate::file_names::FileNames;
+use crate::folder::{write_file, write_index};
 
 /// A benchmark to follow and the result.
 #[derive(Clone, Debug)]
@@ -33,9 +33,8 @@ pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryInd
     let is_there = |b: &&FollowedBenchmark| b.memory.facts().is_none_or(|f| folder.join(&f.file).is_file());
     let others = older.benchmarks.iter().filter(|b| !again(b)).filter(is_there);
     let mut index = MemoryIndex { benchmarks: others.cloned().collect(), ..MemoryIndex::default() };
-    let stem = |file: &str| file.strip_suffix(".svg").unwrap_or(file).to_owned();
-    let taken_names: Vec<String> = index.files().map(stem).collect();
-    let mut names = FileNames::divided_by("-").without(taken_names.iter().map(String::as_str));
+    let stems = index.files().map(|file| file.strip_suffix(".svg").unwrap_or(file));
+    let mut names = FileNames::divided_by("-").without(stems);
     for Course { side, followed } in courses {
         let memory = match &followed.story {
             Ok(story) => {
@@ -43,7 +42,7 @@ pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryInd
                 let parts = [id.workload.as_str(), id.case.as_str(), id.variant.as_str()];
                 let facts = facts(story, format!("{}.svg", names.take(&parts)));
                 let svg = memory_plot(&id.to_string(), &facts).map_err(io::Error::other);
-                write_file(folder, &facts.file, svg.map(String::into_bytes))?;
+                write_file(folder.join(&facts.file), svg.map(String::into_bytes))?;
                 MemoryState::Taken(facts)
             }
             Err(absent) => MemoryState::Absent { absent: absent.clone() },
@@ -51,13 +50,7 @@ pub fn write(folder: &Path, courses: &[Course], taken: &str) -> Result<MemoryInd
         let (id, outcome) = (side.benchmark.clone(), followed.outcome.clone());
         index.benchmarks.push(FollowedBenchmark { id, taken: taken.to_owned(), outcome, memory });
     }
-    let text = serde_json::to_string_pretty(&index).map_err(io::Error::from);
-    write_file(folder, INDEX_FILE, text.map(String::into_bytes))?;
-    let listed: BTreeSet<&str> = index.files().collect();
-    for file in older.files().filter(|file| !listed.contains(file)) {
-        // A file that cannot be removed does no harm.
-        let _ = std::fs::remove_file(folder.join(file));
-    }
+    write_index(&folder.join(INDEX_FILE), &index, index.files(), older.files())?;
     Ok(index)
 }
 
@@ -74,12 +67,6 @@ fn facts(story: &MemoryStory, file: String) -> MemoryFacts {
         absent: story.absent.clone(),
         file,
     }
-}
-
-fn write_file(folder: &Path, name: &str, content: io::Result<Vec<u8>>) -> Result<(), RecordError> {
-    let path = folder.join(name);
-    let written = content.and_then(|content| write_atomically(&path, &content));
-    written.map_err(|source| RecordError::Write { path, source })
 }
 
 #[cfg(test)]
@@ -137,7 +124,7 @@ mod tests {
         assert_eq!(MemoryIndex::read(folder.path()).unwrap().unwrap(), index);
         let svg = std::fs::read_to_string(folder.path().join("w-c-leaks.svg")).unwrap();
         assert!(svg.contains("<title") && svg.contains("w/c/leaks"), "{svg}");
-        assert!(svg.contains("<desc") && svg.contains("grows by 1,024 bytes an iteration"), "{svg}");
+        assert!(svg.contains("<desc") && svg.contains("grows by 1,024 bytes per iteration"), "{svg}");
         assert_eq!(svg.matches("<svg").count(), 1);
 
         let again = write(folder.path(), &[course("w/c/leaks", None)], "second").unwrap();

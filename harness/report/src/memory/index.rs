@@ -10,6 +10,8 @@ use perfharness_record::{MemoryPoint, Outcome, index_file};
 use perfharness_verdict::GrowthVerdict;
 use serde::{Deserialize, Serialize};
 
+use crate::folder::State;
+
 /// Version of `index.json`.
 ///
 /// Changes: 1, the first.
@@ -52,27 +54,7 @@ pub struct FollowedBenchmark {
 }
 
 /// The facts of a memory story, or a typed absence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum MemoryState {
-    /// The launch delivered a story.
-    Taken(MemoryFacts),
-    /// There is no story.
-    Absent {
-        /// The reason.
-        absent: String,
-    },
-}
-
-impl MemoryState {
-    /// Returns the facts, if there are any.
-    pub fn facts(&self) -> Option<&MemoryFacts> {
-        match self {
-            Self::Taken(facts) => Some(facts),
-            Self::Absent { .. } => None,
-        }
-    }
-}
+pub type MemoryState = State<MemoryFacts>;
 
 /// A story in figures, and its picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,10 @@
 //! Writes a folder of flame graphs.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
-use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::file::RecordError;
 use perfharness_record::{Origin, Profiled, Side, StackProfile};
 
 use super::index::{
@@ -16,6 +15,7 @@ use super::speedscope::speedscope;
 use super::svg::{Sides, differential, flame_graph};
 use super::{Difference, ProfileFormat, Widths};
 use crate::file_names::FileNames;
+use crate::folder::{write_file, write_index};
 
 /// Number of functions that the index names.
 const HOTTEST: usize = 5;
@@ -94,13 +94,7 @@ pub fn write(
             index.differences.extend(writer.differences(reference, shot)?);
         }
     }
-    let text = serde_json::to_string_pretty(&index).map_err(io::Error::from);
-    writer.write(INDEX_FILE, text.map(String::into_bytes))?;
-    let listed: BTreeSet<&str> = index.files().collect();
-    for file in older.files().filter(|file| !listed.contains(file)) {
-        // A file that cannot be removed does no harm.
-        let _ = std::fs::remove_file(folder.join(file));
-    }
+    write_index(&folder.join(INDEX_FILE), &index, index.files(), older.files())?;
     Ok(index)
 }
 
@@ -139,12 +133,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, name: &str, content: io::Result<Vec<u8>>) -> Result<(), RecordError> {
-        let path = self.folder.join(name);
-        let written = content.and_then(|content| write_atomically(&path, &content));
-        written.map_err(|source| RecordError::Write { path, source })
-    }
-
     fn file(
         &self,
         stem: &str,
@@ -152,7 +140,7 @@ impl Writer<'_> {
         content: io::Result<Vec<u8>>,
     ) -> Result<GraphFile, RecordError> {
         let file = format!("{stem}.{}", format.extension());
-        self.write(&file, content)?;
+        write_file(self.folder.join(&file), content)?;
         Ok(GraphFile { format, file })
     }
 

@@ -9,6 +9,7 @@ use perfharness_record::{Origin, Outcome, index_file};
 use serde::{Deserialize, Serialize};
 
 use super::{ProfileFormat, Widths};
+use crate::folder::State;
 
 /// Version of `index.json`.
 ///
@@ -61,27 +62,7 @@ pub struct ProfiledBenchmark {
 }
 
 /// The facts of a profile, or a typed absence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum ProfileState {
-    /// The profiler delivered a profile.
-    Taken(ProfileFacts),
-    /// There is no profile.
-    Absent {
-        /// The reason.
-        absent: String,
-    },
-}
-
-impl ProfileState {
-    /// Returns the facts, if there are any.
-    pub fn facts(&self) -> Option<&ProfileFacts> {
-        match self {
-            Self::Taken(facts) => Some(facts),
-            Self::Absent { .. } => None,
-        }
-    }
-}
+pub type ProfileState = State<ProfileFacts>;
 
 /// A profile in figures, and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 
 use super::Layout;
-use super::table::{heading, trimmed, wrap};
+use super::table::{case_heading, trimmed, wrap};
 use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState};
 
 /// Renders the memory of all requested benchmarks.
@@ -19,11 +19,7 @@ pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) ->
     for course in courses {
         let id = &course.side.benchmark;
         let Some(entry) = index.benchmark(id) else { continue };
-        let name = format!("{}/{}", id.workload, id.case);
-        if name != case {
-            text += &heading(&name);
-            case = name;
-        }
+        case_heading(&mut text, &mut case, id);
         match &entry.memory {
             MemoryState::Taken(facts) => {
                 let said = format!("{}  {}", id.variant, facts.sentence);

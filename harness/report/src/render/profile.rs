@@ -6,6 +6,7 @@ use perfharness_contract::protocol::ProfileClock;
 use perfharness_record::plain_text::plain;
 use perfharness_record::{Origin, units};
 
+use super::table::case_heading;
 use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
 
 /// Number of functions to name for each benchmark.
@@ -16,19 +17,14 @@ const MOSTLY_WAITING: f64 = 0.5;
 /// Renders the profiles of all requested benchmarks.
 pub fn render_profiles(index: &FlameIndex, shots: &[Shot]) -> String {
     let mut text = String::new();
-    let bold = anstyle::Style::new().bold();
-    let mut heading = String::new();
+    let mut case = String::new();
     for shot in shots {
         let id = &shot.side.benchmark;
         let Some(entry) = index.benchmarks.iter().find(|b| b.id == *id && b.origin == shot.side.origin)
         else {
             continue;
         };
-        let case = format!("{}/{}", id.workload, id.case);
-        if case != heading {
-            let _ = writeln!(text, "{bold}{case}{bold:#}");
-            heading = case;
-        }
+        case_heading(&mut text, &mut case, id);
         let base = if entry.origin == Origin::Base { " (base)" } else { "" };
         match &entry.profile {
             ProfileState::Taken(facts) => {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use perfharness_contract::protocol::Reading;
-use perfharness_contract::{MetricDef, OutcomeKind, WorkloadDef, standard};
+use perfharness_contract::{BenchmarkId, MetricDef, OutcomeKind, WorkloadDef, standard};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{
     BenchmarkRecord, CaseEnd, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, Pairing, RunEnd, RunRecord,
@@ -62,6 +62,15 @@ fn bold(text: impl ToString) -> Cell {
 pub fn heading(text: &str) -> String {
     let style = anstyle::Style::new().bold();
     format!("{style}{}{style:#}\n", plain(text))
+}
+
+/// Appends the heading of a benchmark's case, unless it is the `last` one.
+pub(super) fn case_heading(text: &mut String, last: &mut String, id: &BenchmarkId) {
+    let case = format!("{}/{}", id.workload, id.case);
+    if case != *last {
+        text.push_str(&heading(&case));
+        *last = case;
+    }
 }
 
 fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {

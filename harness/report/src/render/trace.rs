@@ -6,22 +6,18 @@ use perfharness_contract::protocol::Holder;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 
-use crate::trace::{Peak, TraceState, TraceSummary, Traces};
+use super::table::case_heading;
+use crate::trace::{Peak, TraceFile, TraceState, TraceSummary, Traces};
 
 /// Renders the traces of all requested benchmarks.
 pub fn render_traces(traces: &Traces) -> String {
     let mut text = String::new();
-    let bold = anstyle::Style::new().bold();
-    let mut heading = String::new();
+    let mut case = String::new();
     for traced in &traces.benchmarks {
         let id = &traced.id;
-        let case = format!("{}/{}", id.workload, id.case);
-        if case != heading {
-            let _ = writeln!(text, "{bold}{case}{bold:#}");
-            heading = case;
-        }
+        case_heading(&mut text, &mut case, id);
         match &traced.trace {
-            TraceState::Taken { file, summary } => {
+            TraceState::Taken(TraceFile { file, summary }) => {
                 let _ = writeln!(text, " {}  {}", id.variant, figures(summary));
                 for line in details(summary) {
                     let _ = writeln!(text, "   {line}");
@@ -89,7 +85,7 @@ mod tests {
     use crate::trace::{PhaseTime, TracedBenchmark};
 
     fn shown(summary: TraceSummary) -> String {
-        let trace = TraceState::Taken { file: "traces/w.c.v.trace.json".into(), summary: Box::new(summary) };
+        let trace = TraceState::Taken(TraceFile { file: "traces/w.c.v.trace.json".into(), summary });
         let absent = TraceState::Absent { absent: "no clock\u{1b}".into() };
         let benchmark =
             |id: &str, trace| TracedBenchmark { id: id.parse().unwrap(), outcome: Outcome::ok(), trace };

@@ -4,12 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::BenchmarkId;
-use perfharness_record::file::{RecordError, write_atomically};
+use perfharness_record::file::RecordError;
 use perfharness_record::{Outcome, Timeline};
 use serde::{Deserialize, Serialize};
 
 use super::{TraceSummary, chrome_trace};
 use crate::file_names::FileNames;
+use crate::folder::{State, write_file};
 
 /// Extension of the files.
 const EXTENSION: &str = "trace.json";
@@ -75,21 +76,15 @@ pub struct TracedBenchmark {
 }
 
 /// A trace, or the reason for its absence.
+pub type TraceState = State<TraceFile>;
+
+/// The file of a trace and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum TraceState {
-    /// The launch delivered a trace.
-    Taken {
-        /// Path of the file, relative to the current folder or absolute.
-        file: PathBuf,
-        /// Its figures.
-        summary: Box<TraceSummary>,
-    },
-    /// There is no trace.
-    Absent {
-        /// The reason.
-        absent: String,
-    },
+pub struct TraceFile {
+    /// Path of the file, relative to the current folder or absolute.
+    pub file: PathBuf,
+    /// Its figures.
+    pub summary: TraceSummary,
 }
 
 /// Writes traces one by one.
@@ -118,10 +113,7 @@ impl<'a> TraceWriter<'a> {
             }
         };
         let text = serde_json::to_vec(&chrome_trace(id, timeline)).map_err(io::Error::from);
-        match text.and_then(|text| write_atomically(&path, &text)) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(RecordError::Write { path, source }),
-        }
+        write_file(path, text)
     }
 }
 

@@ -5,5 +5,5 @@ mod folder;
 mod summary;
 
 pub use chrome::{ChromeTrace, chrome_trace};
-pub use folder::{Destination, TraceState, TraceWriter, TracedBenchmark, Traces};
+pub use folder::{Destination, TraceFile, TraceState, TraceWriter, TracedBenchmark, Traces};
 pub use summary::{Peak, PhaseTime, TraceSummary};

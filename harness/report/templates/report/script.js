@@ -1,9 +1,9 @@
-// What a reader can do beyond reading. Without it the page says the same; nothing here is needed to see a figure.
+// Sorting, filtering and tooltips. The page shows every figure without this script.
 "use strict";
 (() => {
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 
-  // Sorting: a button in each heading that can be sorted by.
+  // Sorting: a button in each sortable heading.
   for (const table of all("table.sortable")) {
     const headings = all("thead th", table);
     headings.forEach((heading, column) => {
@@ -30,14 +30,14 @@
     const body = table.tBodies[0];
     const rows = Array.from(body.rows, (row) => ({ row, key: key(row) }));
     rows.sort((a, b) => {
-      // What has no figure stays at the end, whichever way the rest goes.
+      // Rows without a figure stay at the end in either order.
       if (a.key === null || b.key === null) return (a.key === null) - (b.key === null);
       return descending ? compare(b.key, a.key) : compare(a.key, b.key);
     });
     body.append(...rows.map((one) => one.row));
   }
 
-  // Filtering. Its state is in the fragment behind a question mark, so that a link can carry it.
+  // Filtering. The fragment of the address holds the state after a question mark, so that a link can carry it.
   const form = document.getElementById("filter");
   const count = document.getElementById("filter-count");
   const controls = all("select, input", form);
@@ -65,7 +65,7 @@
         shown += matches ? 1 : 0;
       }
     }
-    // A statement without a case that is left says nothing.
+    // Hide a statement without visible cases.
     for (const group of all("table.claims tbody")) {
       group.hidden = all("tr[data-workload]", group).every((row) => row.hidden);
     }
@@ -74,7 +74,7 @@
     if (filtered) for (const folded of all("details.folded")) folded.open = true;
   }
 
-  // A section is there for what it holds.
+  // A section stays visible if anything in it matches.
   function holds(place, needle) {
     const own = (place.dataset.name ?? "").toLowerCase();
     if (own.includes(needle)) return true;
@@ -119,7 +119,7 @@
     event.preventDefault();
     history.pushState(null, "", fragment(id));
     target.scrollIntoView();
-    // As a browser does for links: whoever goes on with the keyboard goes on from there.
+    // Move the focus as a browser does for links, so that the keyboard continues there.
     target.tabIndex = -1;
     target.focus({ preventScroll: true });
   });
@@ -127,7 +127,7 @@
   addEventListener("popstate", restore);
   restore();
 
-  // Values under the pointer, from where a dot lies on its axis.
+  // Values under the pointer, from the position of a dot on its axis.
   const tip = document.getElementById("tip");
   const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
   function time(ns) {
@@ -141,7 +141,7 @@
       return scale === "log" ? from * Math.pow(to / from, share) : Number(from) + share * (to - from);
     };
     figure.addEventListener("pointermove", (event) => {
-      // A dot may lie below the bar of the level.
+      // The bar of the level may cover a dot.
       const dot = document.elementsFromPoint(event.clientX, event.clientY).find((one) => one.tagName === "circle");
       if (!dot) {
         tip.hidden = true;
@@ -150,7 +150,7 @@
       tip.textContent = "about " + time(value(Number(dot.getAttribute("cx"))));
       tip.hidden = false;
       const box = tip.getBoundingClientRect();
-      // Moved by attributes of the element itself, which the policy allows to scripts.
+      // The policy allows scripts to set styles of an element.
       tip.style.left = Math.min(event.clientX + 12, document.documentElement.clientWidth - box.width - 4) + "px";
       tip.style.top = Math.max(event.clientY - box.height - 8, 4) + "px";
     });

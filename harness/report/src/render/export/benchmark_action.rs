@@ -18,7 +18,7 @@ pub(super) struct Entry {
     extra: String,
 }
 
-/// The figures of metrics that get better in this direction, in the order of the record.
+/// Returns the figures of metrics with this direction, in the order of the record.
 pub(super) fn entries(record: &RunRecord, wanted: Direction) -> Vec<Entry> {
     let is_wanted = |figure: &Figure<'_>| direction(record, figure.workload(), figure.metric) == Some(wanted);
     figures(record).filter(is_wanted).map(|figure| entry(record, &figure)).collect()
@@ -28,7 +28,7 @@ fn entry(record: &RunRecord, figure: &Figure<'_>) -> Entry {
     let interval =
         figure.record.interval.filter(|interval| interval.lower.is_finite() && interval.upper.is_finite());
     Entry {
-        // By this it is found again in the figures of other commits.
+        // The action matches the figures of other commits by name.
         name: in_code(&format!("{}/{}", figure.benchmark.id, figure.metric)),
         unit: in_prose(&figure.record.unit),
         value: Number(figure.value),
@@ -37,7 +37,7 @@ fn entry(record: &RunRecord, figure: &Figure<'_>) -> Entry {
     }
 }
 
-/// The further of the two bounds: the interval need not be symmetric, and `extra` has it as it is.
+/// Returns the larger distance of the two bounds, because an interval need not be symmetric; `extra` states both.
 fn range(value: f64, interval: Interval) -> String {
     format!("± {}", units::digits((interval.upper - value).max(value - interval.lower)))
 }
@@ -66,8 +66,8 @@ fn extra(record: &RunRecord, figure: &Figure<'_>, interval: Option<Interval>) ->
     facts.join("; ")
 }
 
-/// A text for a code span in a row of a table, which is where the action puts names when it comments on a commit, in
-/// the name of a trusted workflow. What would end the span, the cell or the row is replaced by what looks like it.
+/// Escapes a name for a code span in a table row: the action comments on commits with it, on behalf of a trusted
+/// workflow. Characters that would end the span, the cell or the row become lookalikes.
 fn in_code(text: &str) -> String {
     let replaced = |c: char| match c {
         '`' => 'ˋ',
@@ -78,8 +78,8 @@ fn in_code(text: &str) -> String {
     text.chars().map(replaced).collect()
 }
 
-/// A unit, which the action puts into its comments as it is. Hardly a sign is needed for one, so hardly any is left, and
-/// with them no mark-up, no mention and no address.
+/// Escapes a unit, which the action copies into its comments. Units need few characters, so all others go, and with
+/// them mark-up, mentions and addresses.
 fn in_prose(text: &str) -> String {
     let is_safe = |c: char| c.is_alphanumeric() || " /%-".contains(c);
     text.chars().map(|c| if is_safe(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()

@@ -1,5 +1,5 @@
-//! Bencher Metric Format: benchmarks with their measures, a number with bounds for each. It has no units, so that a
-//! measure has to have one unit for ever, and no word for what failed.
+//! Bencher Metric Format: a map of benchmarks to measures, each a number with bounds. The format has no units, so
+//! that a measure needs the same unit for ever, and cannot express failures.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use serde::Serialize;
 
 use super::{figures, finite};
 
-/// The measure that Bencher has for times in ns.
+/// Bencher's measure for times in ns.
 const LATENCY: &str = "latency";
 
-/// Digits of a digest that tell names apart.
+/// Digits of a digest that distinguish names.
 const DIGITS: usize = 12;
 
-/// How long the names of benchmarks and measures may be. Bencher counts bytes.
+/// Largest lengths of the names of benchmarks and measures, in bytes.
 const LONGEST_BENCHMARK: usize = 1024;
 const LONGEST_MEASURE: usize = 64;
 
-/// Ends of a benchmark's name by which Bencher is told to raise no alerts for it, and which it takes off the name.
+/// Suffixes of a benchmark's name that suppress Bencher's alerts for it; Bencher removes them from the name.
 const IGNORE: [&str; 3] = ["-bencher-ignore", "BencherIgnore", "_bencher_ignore"];
 
 /// One figure.
@@ -32,7 +32,7 @@ pub(super) struct Measure {
     upper_value: Option<Number>,
 }
 
-/// Benchmarks to measures to figures. A benchmark without any figure is not there.
+/// Returns the figures by benchmark and measure. A benchmark without figures is left out.
 pub(super) fn benchmarks(record: &RunRecord) -> BTreeMap<String, BTreeMap<String, Measure>> {
     let mut benchmarks = BTreeMap::<_, BTreeMap<_, _>>::new();
     for figure in figures(record) {
@@ -56,7 +56,7 @@ fn benchmark_name(id: &str) -> String {
 fn measure_name(metric: &str) -> String {
     match metric {
         standard::WALL_TIME => LATENCY.into(),
-        // Another metric of that name is no wall time in ns.
+        // Another metric of that name would not be a wall time in ns.
         LATENCY => renamed(metric, LONGEST_MEASURE),
         _ => fitted(metric, LONGEST_MEASURE),
     }
@@ -66,8 +66,8 @@ fn fitted(name: &str, longest: usize) -> String {
     if name.len() <= longest { name.to_owned() } else { renamed(name, longest) }
 }
 
-/// Another name: the beginning, a slash, and what tells it apart from others with the same beginning. It is the name of
-/// nothing else, because an id has no slash there, and it is the same in every run, which a history depends on.
+/// Shortens a name to its beginning, a slash and a digest. No other name collides, because an id has no slash there,
+/// and the result is the same in every run, as a history requires.
 fn renamed(name: &str, longest: usize) -> String {
     let kept = &name[..name.floor_char_boundary(longest - DIGITS - 1)];
     format!("{kept}/{}", &Digest::of(name.as_bytes()).0[..DIGITS])

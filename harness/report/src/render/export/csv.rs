@@ -1,4 +1,4 @@
-//! The raw samples as CSV, for spreadsheets and for whatever reads no Parquet.
+//! The raw samples as CSV, for spreadsheets and programs without Parquet.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{ExportError, definition};
 
-/// The columns, those of the Parquet file and the unit; docs/export.md says what is in them.
+/// The columns: those of the Parquet file and the unit. docs/export.md describes them.
 const COLUMNS: [&str; 18] = [
     "workload",
     "case",
@@ -32,7 +32,7 @@ const COLUMNS: [&str; 18] = [
     "origin",
 ];
 
-/// One line, in the order of the columns. A number that is not finite is `NaN`, `inf` or `-inf`.
+/// One line, in the order of the columns. Numbers that are not finite become `NaN`, `inf` or `-inf`.
 #[derive(Serialize)]
 struct Line<'a> {
     workload: Cow<'a, str>,
@@ -56,7 +56,7 @@ struct Line<'a> {
 }
 
 pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, ExportError> {
-    // The serializer writes names of columns only together with a first line, and there may be none.
+    // The serializer would write the header only with a first line, and a file can have none.
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     let mut units: HashMap<(&str, &str), &str> = HashMap::new();
@@ -68,7 +68,7 @@ pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, Ex
     String::from_utf8(content).map_err(|error| csv::Error::from(io::Error::other(error)).into())
 }
 
-/// The unit of a reading; empty where the record does not define the metric.
+/// Returns the unit of a reading; empty if the record does not define the metric.
 fn unit_of<'r>(record: &'r RunRecord, row: &Row<'_>) -> &'r str {
     definition(record, row.workload, row.metric).map_or("", |definition| definition.unit.as_str())
 }
@@ -96,9 +96,9 @@ fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
     }
 }
 
-/// A text that no spreadsheet computes: one that begins like a formula gets an apostrophe in front. Names come from
-/// whoever wrote the worker, and a formula can start programs or send away what is in other cells. The wide forms are
-/// those of east Asian keyboards, which spreadsheets take for the narrow ones.
+/// Disarms formulas: a text that begins like one gets an apostrophe in front. Names come from the author of the
+/// worker, and a formula can start programs or send other cells away. Spreadsheets accept the wide forms of East
+/// Asian keyboards as well.
 fn inert(text: &str) -> Cow<'_, str> {
     let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(formula) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }

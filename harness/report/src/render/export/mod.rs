@@ -1,9 +1,9 @@
-//! A record in the forms that other programs read. Nothing is judged here: each form is a pure function of the record
-//! or of its samples.
+//! Exports of a record for other programs. Each is a pure function of the record or of its samples and judges
+//! nothing.
 //!
-//! What cannot be told in a form is left out of it, and never written as 0: what was not measured, what is not a finite
-//! number, and benchmarks that did not end well. Names come from workers and records, so each form escapes them by its
-//! own rules.
+//! An export leaves out whatever its format cannot express, and never writes it as 0: unmeasured metrics, values that
+//! are not finite, and benchmarks that did not end well. Names come from workers and records, so each export escapes
+//! them by the rules of its format.
 
 mod benchmark_action;
 mod bmf;
@@ -19,7 +19,7 @@ use perfharness_record::samples::Samples;
 use perfharness_record::{BenchmarkRecord, MetricRecord, RunRecord, units};
 use serde::Serialize;
 
-/// The form in which a record is handed to another program.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
     /// The record itself; see the schema
@@ -38,41 +38,41 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// Whether it is made of the raw samples, and not of the record alone.
+    /// Whether the format needs the raw samples besides the record.
     pub fn needs_samples(self) -> bool {
         self == Self::Csv
     }
 }
 
-/// Why a record cannot be exported.
+/// The reason that a record cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The record says that there are no raw samples.
-    #[error("csv holds the raw samples, and the record of run {run} names none")]
+    /// The record has no raw samples.
+    #[error("cannot export csv: run {run} has no raw samples; choose another --format or measure again")]
     NoSamples {
-        /// The run.
+        /// Id of the run.
         run: String,
     },
-    /// The record names raw samples, but they were not read.
-    #[error("csv holds the raw samples: put {file} of run {run} beside its run.json")]
+    /// The caller passed no samples although the record names some.
+    #[error("cannot export csv without the raw samples: put {file} of run {run} beside its run.json")]
     SamplesNotRead {
-        /// The file that the record names.
+        /// Name of the file with the samples.
         file: String,
-        /// The run.
+        /// Id of the run.
         run: String,
     },
-    /// A serializer of JSON failed, which it has no reason to.
+    /// Serializing to JSON failed, which would be a bug.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A serializer of CSV failed, which it has no reason to.
+    /// Serializing to CSV failed, which would be a bug.
     #[error("cannot write CSV: {0}")]
     Csv(#[from] ::csv::Error),
 }
 
-/// The record in this form, with a line end at its end. Only [`ExportFormat::Csv`] looks at the samples.
+/// Exports a record, with a newline at the end. Only [`ExportFormat::Csv`] reads the samples.
 ///
 /// # Errors
-/// When samples are asked for that are not there, or a serializer fails, which none has a reason to.
+/// Returns an error if the format needs samples that are missing, or if serializing fails.
 pub fn export(
     record: &RunRecord,
     samples: Option<&Samples>,
@@ -99,7 +99,7 @@ fn without_samples(record: &RunRecord) -> ExportError {
     }
 }
 
-/// A finite figure of a benchmark that ended well.
+/// A finite value of a benchmark that ended well.
 struct Figure<'r> {
     benchmark: &'r BenchmarkRecord,
     /// Id of the metric.
@@ -114,7 +114,7 @@ impl<'r> Figure<'r> {
     }
 }
 
-/// All figures that a record has of what it measured. Those of a base and of confirmations are not among them.
+/// Returns all figures of the main run; those of a base and of confirmations are left out.
 fn figures(record: &RunRecord) -> impl Iterator<Item = Figure<'_>> {
     let ok = record.benchmarks.iter().filter(|benchmark| benchmark.outcome.kind == OutcomeKind::Ok);
     ok.flat_map(|benchmark| {
@@ -125,22 +125,22 @@ fn figures(record: &RunRecord) -> impl Iterator<Item = Figure<'_>> {
     })
 }
 
-/// The definition of a metric. The rate has none, and neither has what a record holds of its own accord.
+/// Returns the definition of a metric. The rate and the harness's own metrics have none.
 fn definition<'r>(record: &'r RunRecord, workload: &str, metric: &str) -> Option<&'r MetricDef> {
     let of_workload = record.workloads.iter().filter(|w| w.id == *workload).flat_map(|w| &w.metrics);
     record.metrics.iter().chain(of_workload).find(|definition| definition.id == *metric)
 }
 
-/// Which way a metric gets better, where that is known.
+/// Returns the direction of a metric, if it is known.
 fn direction(record: &RunRecord, workload: &str, metric: &str) -> Option<Direction> {
     match definition(record, workload, metric) {
         Some(definition) => Some(definition.direction),
-        // More items in a second are better, whatever the items are.
+        // More items per second are better, whatever the items are.
         None => (metric == standard::RATE).then_some(Direction::Higher),
     }
 }
 
-/// A bound that can be written as a number.
+/// Returns a bound that JSON can express.
 fn finite(bound: f64) -> Option<Number> {
     bound.is_finite().then_some(Number(bound))
 }

@@ -1,4 +1,4 @@
-//! A record and samples in which everything occurs that makes an export go wrong.
+//! A record and samples with everything that can break an export.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use perfharness_record::{Origin, RunRecord};
 use perfharness_verdict::Interval;
 use serde_json::{Value, json};
 
-/// Names that mean something to HTML, spreadsheets, tables and Bencher. A name holds no line end and no slash.
+/// Names with a meaning in HTML, spreadsheets, tables and Bencher. A name contains neither a line break nor a slash.
 pub(super) const SCRIPT: &str = "\"><script>alert(1)";
 pub(super) const FORMULA: &str = "=cmd|'-C calc'A0";
 
@@ -35,7 +35,7 @@ fn wall() -> Value {
     json!({standard::WALL_TIME: bounded("ns", 1000.0, 990.0, 1020.5)})
 }
 
-/// All that can become of a metric.
+/// Every kind of result of a metric.
 fn everything() -> Value {
     let mut demoted = metric("bytes", "size", &json!(8_100_000));
     demoted["demoted"] = json!(true);
@@ -97,7 +97,7 @@ fn record(benchmarks: &[Value]) -> RunRecord {
     .unwrap()
 }
 
-/// Every outcome, every kind of value, and names that were made to break something.
+/// A record with every outcome, every kind of value and hostile names.
 pub(super) fn full() -> RunRecord {
     let ended = |kind: &str| json!({"kind": kind, "reason": "why"});
     let ok = json!({"kind": "ok"});
@@ -111,7 +111,7 @@ pub(super) fn full() -> RunRecord {
             &ok,
             &json!({"syncs": metric("count", "exact", &json!({"absent": "no meters"}))}),
         ),
-        // A record that was made by hand may have figures where there can be none.
+        // A record written by hand may have figures for an outcome that allows none.
         benchmark("w/c/wrong", &ended("wrong-result"), &wall()),
         benchmark("w/c/memory", &ended("out-of-memory"), &wall()),
         benchmark("w/c/crashed", &ended("crashed"), &wall()),
@@ -123,13 +123,13 @@ pub(super) fn full() -> RunRecord {
     let ignored = ["x-bencher-ignore", "xBencherIgnore", "x_bencher_ignore", "bencher-ignore-x", "x"];
     benchmarks.extend(ignored.iter().map(|variant| benchmark(&format!("w/c/{variant}"), &ok, &wall())));
     let mut record = record(&benchmarks);
-    // JSON cannot say it, and arithmetic can.
+    // Arithmetic can yield this value, JSON cannot express it.
     let wall = record.benchmarks[1].metrics.get_mut(standard::WALL_TIME).unwrap();
     wall.interval = Some(Interval { lower: 990.0, upper: f64::INFINITY });
     record
 }
 
-/// A record of nothing.
+/// A record without benchmarks.
 pub(super) fn empty() -> RunRecord {
     RunRecord { samples: None, workloads: Vec::new(), ..record(&[]) }
 }

@@ -1,4 +1,4 @@
-//! Each form of a record with everything in it, and with names that were made to break it.
+//! Tests of each export with a complete record and with hostile names.
 
 use std::collections::BTreeSet;
 
@@ -34,10 +34,10 @@ fn formats_are_called_as_the_manual_calls_them() {
 
 #[test]
 fn json_is_the_record_itself_and_fits_the_published_schema() {
-    // Without what JSON cannot say.
+    // JSON cannot express these values.
     let mut record = full();
     record.benchmarks.remove(1);
-    // It equals nothing, not even itself.
+    // NaN does not even equal itself.
     record.benchmarks[0].metrics.remove("spread");
     let text = exported(&record, ExportFormat::Json);
     assert_eq!(serde_json::from_str::<RunRecord>(&text).unwrap(), record);
@@ -63,7 +63,7 @@ fn csv_of_no_samples_is_its_head() {
 
 #[rstest]
 #[case::not_read(full(), &["run.samples.parquet", "20260301-120000-a"])]
-#[case::not_named(empty(), &["names none", "20260301-120000-a"])]
+#[case::not_named(empty(), &["has no raw samples", "20260301-120000-a"])]
 fn csv_without_samples_says_what_is_missing(#[case] record: RunRecord, #[case] told: &[&str]) {
     let error = export(&record, None, ExportFormat::Csv).unwrap_err().to_string();
     assert!(told.iter().all(|word| error.contains(word)), "{error}");
@@ -131,7 +131,7 @@ fn names_survive_json_as_they_are() {
     assert!(smaller.as_array().unwrap().iter().any(|entry| entry["name"] == name), "{smaller:#}");
 }
 
-/// A record of one benchmark for each of these variants, with each of these metrics.
+/// A record with one benchmark for each variant, each with all these metrics.
 fn named(variants: &[String], metrics: &[String]) -> RunRecord {
     let record = full();
     let (benchmark, metric) = (&record.benchmarks[0], &record.benchmarks[0].metrics["syncs"]);
@@ -152,12 +152,12 @@ fn bencher_names_are_short_enough_and_never_tell_it_to_ignore_one() {
     let metrics = ["latency", "wall-time", "syncs", &"x".repeat(64), &"x".repeat(65), &"ü".repeat(100)];
     let mut record = named(&variants, &metrics.map(str::to_owned));
     for benchmark in &mut record.benchmarks {
-        // 100 characters of four bytes, three times, are more than Bencher takes.
+        // Three names of 100 characters with four bytes each exceed Bencher's limit.
         benchmark.id.workload = "😀".repeat(100).parse().unwrap();
         benchmark.id.case = "😀".repeat(100).parse().unwrap();
     }
     let benchmarks = bmf::benchmarks(&record);
-    // None took the place of another.
+    // No benchmark replaced another.
     assert_eq!(benchmarks.len(), variants.len());
     for (name, measures) in &benchmarks {
         assert!(name.len() <= 1024, "{name}");
@@ -168,7 +168,7 @@ fn bencher_names_are_short_enough_and_never_tell_it_to_ignore_one() {
     }
 }
 
-/// Pieces that mean something to CSV, spreadsheets or Markdown, and anything else.
+/// Text with a meaning in CSV, spreadsheets or Markdown, and arbitrary text.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("=HYPERLINK(\"http://evil.example\")".to_owned()),
@@ -186,7 +186,7 @@ fn hostile() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// The texts of CSV, line by line, as a program reads them.
+/// Returns the cells of a CSV file, line by line, as a reader sees them.
 fn cells(text: &str) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     reader.records().map(|line| line.unwrap().iter().map(str::to_owned).collect()).collect()
@@ -211,7 +211,7 @@ proptest! {
 
     #[test]
     fn no_name_ends_a_code_span_or_a_row_of_a_table(variant in hostile(), unit in hostile()) {
-        // What a name may hold.
+        // Characters that a name may contain.
         let may_hold = |c: &char| !c.is_control() && !"/*?[]{}!\\".contains(*c);
         let variant = format!("x{}x", variant.chars().filter(may_hold).take(90).collect::<String>());
         let mut record = named(&[variant], &["syncs".into()]);

@@ -1,4 +1,4 @@
-//! From the view to HTML.
+//! Conversion of the view to HTML.
 
 use askama::Template;
 use base64::Engine as _;
@@ -16,10 +16,10 @@ use crate::drawing::PlotError;
 const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
 
-/// Why a page could not be made, which would be a bug.
+/// Failure to make a page, which would be a bug.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// A template refused.
+    /// A template failed.
     #[error("cannot make the page: {0}")]
     Template(#[from] askama::Error),
     /// A plot could not be drawn.
@@ -47,7 +47,7 @@ struct IndexTemplate<'a> {
     machines: Vec<ClassTemplate<'a>>,
 }
 
-/// What every page has.
+/// The parts that every page shares.
 struct Shell {
     style: &'static str,
     script: &'static str,
@@ -57,7 +57,7 @@ struct Shell {
 impl Shell {
     fn new() -> Self {
         let digest = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
-        // Nothing is loaded and nothing is sent. The digests are those of the one style and the one script in the page.
+        // A page loads nothing and sends nothing. The digests allow its one style and its one script.
         let policy = format!(
             "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
             digest(STYLE),
@@ -100,11 +100,11 @@ struct PlotTemplate<'a> {
     caption: &'a str,
     svg: String,
     axis: Option<Axis>,
-    /// The same figures as text, for whoever cannot see the plot.
+    /// The figures as text, for readers who cannot see the plot.
     text: String,
 }
 
-/// What a pixel of the horizontal axis stands for.
+/// The values at the ends of the horizontal axis, and their pixels.
 struct Axis {
     from: f64,
     to: f64,
@@ -113,7 +113,7 @@ struct Axis {
     scale: &'static str,
 }
 
-/// What the machine did, and what it can do at most.
+/// The section on the machine and its ceilings.
 #[derive(Template)]
 #[template(path = "report/machine.html")]
 struct MachineTemplate<'a> {
@@ -125,7 +125,7 @@ struct MachineTemplate<'a> {
 struct StripTemplate<'a> {
     label: &'a str,
     text: &'a str,
-    /// None for what never changed.
+    /// The plot; `None` if the value never changed.
     plot: Option<PlotTemplate<'a>>,
 }
 
@@ -153,7 +153,7 @@ struct TrendsTemplate<'a> {
 struct TrendTemplate<'a> {
     trend: &'a Trend,
     svg: Option<String>,
-    /// What the marks of the plot say.
+    /// The marks of the plot in words.
     marks: String,
 }
 
@@ -162,10 +162,10 @@ struct ClassTemplate<'a> {
     trends: TrendsTemplate<'a>,
 }
 
-/// The page of a run. No character in it changes the direction of what follows, whoever wrote it.
+/// Renders the page of a run. No character in it changes the direction of the text after it, whoever wrote it.
 ///
 /// # Errors
-/// When a template or a plot refuses, which would be a bug.
+/// Returns an error if a template or a plot fails, which would be a bug.
 pub fn render_page(page: &Page) -> Result<String, PageError> {
     let comparison = page.comparisons.as_ref().map(comparison).transpose()?;
     let history =
@@ -184,10 +184,10 @@ pub fn render_page(page: &Page) -> Result<String, PageError> {
     Ok(plain(&template.render()?))
 }
 
-/// The page over all runs.
+/// Renders the page over all runs.
 ///
 /// # Errors
-/// When a template or a plot refuses, which would be a bug.
+/// Returns an error if a template or a plot fails, which would be a bug.
 pub fn render_index(index: &IndexView) -> Result<String, PageError> {
     let machines = index
         .machines
@@ -201,7 +201,7 @@ fn workload(workload: &WorkloadView) -> Result<WorkloadTemplate<'_>, PlotError> 
     let scaling = match &workload.scaling {
         Some(plot) => plot::scaling(plot)?.map(|svg| PlotTemplate {
             title: &plot.title,
-            caption: "Both axes are logarithmic: equal distances are equal ratios.",
+            caption: "Both axes are logarithmic: equal distances mean equal ratios.",
             svg,
             axis: None,
             text: format!("Figures are in the tables of the cases. {}.", plot.size),
@@ -279,7 +279,7 @@ fn machine(view: &MachineView) -> Result<MachineTemplate<'_>, PlotError> {
     let plot = view.roofline.as_ref().map(|roofline| -> Result<_, PlotError> {
         Ok(PlotTemplate {
             title: "Roofline",
-            caption: "Both axes are logarithmic: equal distances are equal ratios.",
+            caption: "Both axes are logarithmic: equal distances mean equal ratios.",
             svg: plot::roofline(roofline)?,
             axis: None,
             text: "Figures are in the table below.".into(),
@@ -318,7 +318,7 @@ fn trends<'a>(caption: &'a str, of: &'a [Trend]) -> Result<TrendsTemplate<'a>, P
     Ok(TrendsTemplate { caption, trends: of.iter().map(one).collect::<Result<_, _>>()? })
 }
 
-/// What templates can call.
+/// Filters for the templates.
 #[expect(
     clippy::inline_always,
     clippy::unused_self,
@@ -331,7 +331,7 @@ mod filters {
     use askama::Values;
     use askama::filters::{Html, Safe, escape};
 
-    /// A text in which backticks mark code. Everything in it is escaped.
+    /// Renders text in which backticks mark code. Escapes everything in it.
     #[askama::filter_fn]
     pub(super) fn prose(text: impl Display, _: &dyn Values) -> askama::Result<Safe<String>> {
         let text = text.to_string();
@@ -339,7 +339,7 @@ mod filters {
         let mut html = String::new();
         for (at, part) in parts.iter().enumerate() {
             let part = escape(part, Html)?;
-            // A backtick without its counterpart is one.
+            // A backtick without a counterpart stays a backtick.
             let is_last = at + 1 == parts.len();
             match at % 2 {
                 0 => write!(html, "{part}")?,

@@ -1,8 +1,8 @@
-//! The report: one self-contained HTML page for each run, and one over all of them.
+//! Reports: one self-contained HTML page for each run, and one over all runs.
 //!
-//! [`view`] makes what a page says, a pure function; `plot` draws its plots; the templates in `templates/report` say
-//! what it looks like. Everything from outside is escaped by the templates and the SVG backend, and a content-security
-//! policy forbids whatever is not the page's own style and script.
+//! [`view`] makes the contents of a page, as a pure function; `plot` draws its plots; the templates in
+//! `templates/report` define its look. The templates and the SVG backend escape everything from outside, and a
+//! content-security policy forbids all styles and scripts but the page's own.
 
 mod html;
 mod plot;

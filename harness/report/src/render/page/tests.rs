@@ -12,7 +12,7 @@ use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 
-/// What somebody would call a workload to see whether a page runs it. A name cannot hold a slash; everything else can.
+/// Names that show whether a page executes them. A name cannot contain a slash; other text can.
 const HOSTILE: &str = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{7*7}}\u{202e}\u{9b}";
 const HOSTILE_NAME: &str = "\"><script>alert(1)<img src=x onerror='alert(2)'>";
 
@@ -32,7 +32,7 @@ fn view(record: &RunRecord, gate: Option<&GateReport>, history: &[Summary]) -> P
     })
 }
 
-/// The fixture with hostile text wherever a worker or a record could put some.
+/// The fixture with hostile text wherever a worker or a record can supply text.
 fn hostile() -> RunRecord {
     let mut value = serde_json::to_value(fixture()).unwrap();
     poison(&mut value, &[]);
@@ -65,12 +65,12 @@ fn poison(value: &mut serde_json::Value, path: &[&str]) {
     match value {
         Value::String(text) => {
             let last = path.last().copied().unwrap_or_default();
-            // What becomes part of a path has an alphabet, and reading refuses anything else.
+            // Parts of paths have an alphabet, and the reader refuses anything else.
             let is_checked = matches!(last, "commit" | "class" | "file") || path == ["run", "id"];
             if is_checked || KEPT.contains(&last) || path.contains(&"end") || text.parse::<f64>().is_ok() {
                 return;
             }
-            // Names and ids keep their relations, so each gets the same addition.
+            // Names and ids keep their relations: each gets the same addition.
             *text = match last {
                 "id" | "benchmark" if text.matches('/').count() == 2 => {
                     text.split('/').map(|part| format!("{part}{HOSTILE_NAME}")).collect::<Vec<_>>().join("/")
@@ -89,7 +89,7 @@ fn poison(value: &mut serde_json::Value, path: &[&str]) {
         Value::Object(entries) => {
             for (key, value) in entries.iter_mut() {
                 let path: Vec<&str> = path.iter().copied().chain([key.as_str()]).collect();
-                // Keys of the harness's own metrics stay what they are, or nothing would be found any more.
+                // Keys of the harness's own metrics stay, or the view would find no metric.
                 if !matches!(key.as_str(), "metrics" | "efforts" | "cases_of_claim") {
                     poison(value, &path);
                 }
@@ -99,7 +99,7 @@ fn poison(value: &mut serde_json::Value, path: &[&str]) {
     }
 }
 
-/// Flame graphs of every benchmark, with functions that nobody should call so.
+/// Flame graphs of every benchmark, with hostile function names.
 fn flames(record: &RunRecord) -> FlameIndex {
     let of = |id: &str| {
         serde_json::json!({
@@ -115,7 +115,7 @@ fn flames(record: &RunRecord) -> FlameIndex {
     FlameIndex::parse(&index.to_string()).unwrap()
 }
 
-/// What was seen of the memory of every benchmark, in words that nobody should use.
+/// Memory stories of every benchmark, with hostile words.
 fn memory(record: &RunRecord) -> MemoryIndex {
     let of = |id: &str| {
         serde_json::json!({
@@ -130,7 +130,7 @@ fn memory(record: &RunRecord) -> MemoryIndex {
     MemoryIndex::parse(&index.to_string()).unwrap()
 }
 
-/// Whatever came from outside is text and nothing else: between tags, in attributes and in drawings.
+/// Text from outside stays text: between tags, in attributes and in drawings.
 fn assert_inert(html: &str) {
     let body = html.split_once("</style>").unwrap().1;
     let (body, _) = body.rsplit_once("<script>").unwrap();
@@ -165,7 +165,7 @@ fn nothing_in_a_page_comes_from_elsewhere() {
     for forbidden in ["src=", "url(", "@import", "<link", "<iframe", "style=\"", "onclick"] {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
-    // The one address is the name of a language.
+    // The only address is the namespace of SVG.
     let without = html.replace("http://www.w3.org/2000/svg", "");
     assert!(!without.contains("http://") && !without.contains("https://"));
 }
@@ -208,7 +208,7 @@ fn hostile_names_and_messages_are_text_everywhere() {
     let html = render_page(&view).unwrap();
     assert!(html.contains("memory over iterations"));
     assert_inert(&html);
-    // Plots have names in them, too.
+    // Plots contain names as well.
     let svg = html.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
     assert!(svg.contains("&lt;script") || svg.contains("&quot;&gt;"), "{svg}");
 
@@ -247,7 +247,7 @@ fn a_record_with_odd_values_in_every_place_still_gives_a_page(#[case] edit: fn(&
     }
 }
 
-/// Puts a value in the place of every other.
+/// Replaces every value.
 fn values(record: &mut RunRecord, value: f64) {
     for metric in record.benchmarks.iter_mut().flat_map(|b| b.metrics.values_mut()) {
         metric.value = Reading::Value(Number(value));

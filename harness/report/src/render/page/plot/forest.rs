@@ -15,7 +15,7 @@ fn scale(reach: f64) -> Scale {
     Scale::log(1.0 / reach, reach, FIRST, LAST)
 }
 
-/// The axis, for the head of the table.
+/// Draws the axis for the head of the table.
 pub(in crate::render::page) fn axis(reach: f64) -> Result<String, PlotError> {
     let scale = scale(reach);
     draw((WIDTH, 34), |canvas| {
@@ -29,7 +29,7 @@ pub(in crate::render::page) fn axis(reach: f64) -> Result<String, PlotError> {
     })
 }
 
-/// No change, and one round change to both sides.
+/// Returns the ticks: no change, and one round change to either side.
 fn marks(reach: f64) -> [f64; 3] {
     let round =
         [3.0, 2.0, 1.5, 1.25, 1.1, 1.05].into_iter().find(|mark| *mark < reach * 0.97).unwrap_or(1.05);
@@ -46,7 +46,7 @@ fn relative(ratio: f64) -> String {
     format!("{}{:.0} %", if ratio > 1.0 { "+" } else { "−" }, (ratio - 1.0).abs() * 100.0)
 }
 
-/// One cell.
+/// Draws one cell.
 pub(in crate::render::page) fn cell(span: &Span, reach: f64) -> Result<String, PlotError> {
     let scale = scale(reach);
     let color = match span.tone {
@@ -65,7 +65,7 @@ pub(in crate::render::page) fn cell(span: &Span, reach: f64) -> Result<String, P
             canvas.line(&[(scale.at(inside(lower)), middle), (scale.at(inside(upper)), middle)], color, 2)?;
         }
         let at = scale.at(inside(span.ratio));
-        // What lies outside of the axis is an arrow at its end.
+        // A ratio outside of the axis becomes an arrow at its end.
         if span.ratio > reach {
             canvas.shape(&[(at - 2, middle - 6), (at + 9, middle), (at - 2, middle + 6)], color)
         } else if span.ratio < 1.0 / reach {

@@ -1,5 +1,5 @@
-//! Rates of arithmetic below what the machine can do at most: a roof of memory bandwidth on the left, of arithmetic on the
-//! right, on logarithmic axes.
+//! Roofline plot: rates of arithmetic below the ceilings of memory bandwidth (left) and arithmetic (right), on
+//! logarithmic axes.
 
 use perfharness_record::units;
 
@@ -15,12 +15,12 @@ const TOP: i32 = 18;
 const BOTTOM: i32 = 316;
 const FONT: u32 = 20;
 
-/// Draws the roof and what is below it.
+/// Draws the roof and the points below it.
 pub(in crate::render::page) fn roofline(of: &Roofline) -> Result<String, PlotError> {
     let points: Vec<(f64, f64, usize)> =
         of.points.iter().filter_map(|p| Some((p.intensity.value?, p.rate.value?, p.hue))).collect();
     let intensities = || points.iter().map(|(intensity, ..)| *intensity);
-    // Where memory stops to bind and arithmetic begins.
+    // The intensities at which the limit changes from memory to arithmetic.
     let ridges: Vec<f64> =
         of.operations.iter().flat_map(|ops| of.memories.iter().map(move |(_, bytes)| ops / bytes)).collect();
     let least = intensities().chain(ridges.iter().copied()).fold(f64::INFINITY, f64::min) / 4.0;
@@ -42,12 +42,12 @@ pub(in crate::render::page) fn roofline(of: &Roofline) -> Result<String, PlotErr
             let text = units::value("/s", tick);
             canvas.text(&text, (LEFT - 6, y.at(tick)), FONT, Align::Right, MUTED)?;
         }
-        canvas.text("operations for each byte", (RIGHT, BOTTOM + 42), FONT, Align::Right, INK)?;
+        canvas.text("operations per byte", (RIGHT, BOTTOM + 42), FONT, Align::Right, INK)?;
         for (at, (name, bytes)) in of.memories.iter().enumerate() {
             let ridge = of.operations.map_or(most, |operations| operations / bytes).max(least).min(most);
             let corners = [least, ridge, most].map(|i| (x.at(i), y.at(roof(*bytes, i))));
             canvas.line(&corners, if at == 0 { INK } else { MUTED }, 2)?;
-            // Beside the slope, each at a height of its own.
+            // Beside the slope, each label at a height of its own.
             let along = least * (ridge / least).powf(0.15 + 0.3 * at as f64);
             let place = (x.at(along) + 8, y.at(roof(*bytes, along)) + 12);
             canvas.text(&fitting(name, 24), place, FONT, Align::Left, INK)?;

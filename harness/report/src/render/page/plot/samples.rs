@@ -1,4 +1,4 @@
-//! Samples of a case: a row for each variant, a dot for each sample, launches above each other.
+//! The samples of a case: a row for each variant, a dot for each sample, launches above each other.
 
 use perfharness_record::units;
 
@@ -14,7 +14,7 @@ const LEFT: i32 = 176;
 const RIGHT: i32 = 744;
 const FONT: u32 = 23;
 
-/// A plot and what a pixel of its axis stands for, so that a script can tell the value under the pointer.
+/// A plot with the scale of its axis, so that a script can show the value under the pointer.
 pub(in crate::render::page) struct Drawn {
     pub(in crate::render::page) svg: String,
     pub(in crate::render::page) from: f64,
@@ -24,7 +24,7 @@ pub(in crate::render::page) struct Drawn {
     pub(in crate::render::page) log: bool,
 }
 
-/// Draws the samples of a case; `None` where there is no positive one.
+/// Draws the samples of a case; `None` if no sample is positive.
 pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<Drawn>, PlotError> {
     let values = plot.rows.iter().flat_map(|row| {
         let bounds = row.interval.map(|(lower, upper)| [lower, upper]);
@@ -50,12 +50,12 @@ fn axis(canvas: &Canvas<'_>, scale: &Scale, bottom: i32) -> Result<(), PlotError
         canvas.line(&[(x, TOP), (x, bottom)], GRID, 1)?;
         canvas.text(&label(tick), (x, bottom + 15), FONT, Align::Center, MUTED)?;
     }
-    let kind = if scale.log { "equal distances are equal ratios" } else { "the axis does not begin at 0" };
+    let kind = if scale.log { "equal distances mean equal ratios" } else { "the axis does not begin at 0" };
     let kind = if !scale.log && scale.from == 0.0 { "" } else { kind };
     canvas.text(kind, (RIGHT, bottom + 38), FONT - 3, Align::Right, MUTED)
 }
 
-/// A round figure without zeros that say nothing.
+/// Formats a value without trailing zeros.
 pub(super) fn label(ns: f64) -> String {
     let text = units::duration(ns);
     let Some((digits, unit)) = text.split_once(' ') else { return text };

@@ -1,4 +1,4 @@
-//! How time grows with size: a line for each variant, on logarithmic axes.
+//! Time over size: a line for each variant, on logarithmic axes.
 
 use perfharness_record::units;
 
@@ -14,10 +14,10 @@ const RIGHT: i32 = 580;
 const TOP: i32 = 14;
 const BOTTOM: i32 = 236;
 const FONT: u32 = 22;
-/// Labels of lines are at least so far from each other.
+/// Smallest distance between the labels of lines, in pixels.
 const LABEL: i32 = 23;
 
-/// Draws the lines; `None` where no point is positive.
+/// Draws the lines; `None` if no point is positive.
 pub(in crate::render::page) fn scaling(plot: &ScalingPlot) -> Result<Option<String>, PlotError> {
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let (Some(x), Some(y)) =
@@ -48,7 +48,7 @@ pub(in crate::render::page) fn scaling(plot: &ScalingPlot) -> Result<Option<Stri
                 ends.push((*end, *right, at));
             }
         }
-        // From the top, each label below the one before it.
+        // From top to bottom, each label below the one before it.
         ends.sort_unstable();
         let mut free = TOP;
         for (end, right, at) in ends {

@@ -1,4 +1,4 @@
-//! Where the time goes: a bar of parts for each row.
+//! Shares of the time: a divided bar for each row.
 
 use perfharness_record::units;
 
@@ -27,7 +27,7 @@ pub(in crate::render::page) fn shares(plot: &SharePlot) -> Result<String, PlotEr
         for (label, hue) in &legend {
             canvas.rect((x, 8), (x + 16, 24), color::hue(*hue), 1.0)?;
             canvas.text(label, (x + 22, 16), FONT - 1, Align::Left, INK)?;
-            // No font is measured here: nine pixels a character is what this size takes at most.
+            // The width of text is unknown here; this font size takes nine pixels a character at most.
             x += 42 + (label.chars().count() as f64 * 8.7) as i32;
         }
         for (at, row) in plot.rows.iter().enumerate() {

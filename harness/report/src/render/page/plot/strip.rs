@@ -1,4 +1,4 @@
-//! A figure over the time of a run: a line above a band for each workload.
+//! A value over the time of a run: a line above a band for each workload.
 
 use perfharness_record::units;
 
@@ -12,12 +12,12 @@ const RIGHT: i32 = 750;
 const TOP: i32 = 12;
 const BOTTOM: i32 = 62;
 const FONT: u32 = 20;
-/// Pixels of a character at this size, at most.
+/// Largest width of a character at this size, in pixels.
 const CHARACTER: i32 = 10;
-/// As far outside as anything is drawn, in lengths of the axis.
+/// Largest distance of a point outside of the axis, in lengths of the axis.
 const FAR: f64 = 10.0;
 
-/// Draws a strip; `bands` tell what was measured when, with names on the last strip of several.
+/// Draws a strip. `bands` states when each workload was measured; only the last strip names them.
 pub(in crate::render::page) fn strip(
     strip: &Strip,
     bands: &[(String, f64, f64)],
@@ -53,7 +53,7 @@ pub(in crate::render::page) fn strip(
             canvas.text(&units::duration(end * 1e9), (RIGHT, BOTTOM + 14), FONT, Align::Right, MUTED)?;
             for (name, from, to) in bands {
                 let room = (x(*to) - x(*from)) / CHARACTER;
-                // A name of which nothing but its beginning fits says less than none.
+                // A name of which only the beginning fits says less than none.
                 if room >= 4 {
                     let middle = i32::midpoint(x(*from), x(*to));
                     canvas.text(

@@ -1,4 +1,4 @@
-//! A trend that fits a table: a line over runs, with what was accepted and what regressed marked by shape.
+//! A trend in the cell of a table: a line over runs, with shapes at acceptances and regressions.
 
 use super::super::view::TrendPoint;
 use crate::drawing::color::{self, BAD, INK, MUTED};
@@ -7,7 +7,7 @@ use crate::drawing::{PlotError, Scale, draw};
 const WIDTH: u32 = 260;
 const HEIGHT: u32 = 44;
 
-/// Draws a trend; `None` where there is no positive value.
+/// Draws a trend; `None` if no value is positive.
 pub(in crate::render::page) fn trend(points: &[TrendPoint]) -> Result<Option<String>, PlotError> {
     let Some(y) = Scale::fit(points.iter().map(|point| point.wall), HEIGHT as i32 - 9, 11) else {
         return Ok(None);

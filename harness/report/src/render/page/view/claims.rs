@@ -1,4 +1,4 @@
-//! Statements of the documents, and whether they hold here.
+//! Claims of the documents, and whether they hold here.
 
 use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
@@ -6,39 +6,39 @@ use serde::Serialize;
 use super::{Badge, Count, Tone, fragment};
 use crate::render::claims::{ClaimWords, status};
 
-/// One statement, with the cases that it was tried in.
+/// One claim with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimGroup {
     /// The workload.
     pub workload: String,
-    /// What the document says.
+    /// The statement of the document.
     pub statement: String,
     /// Document and section.
     pub source: String,
-    /// What must be known to read the result rightly.
+    /// A note needed to interpret the result.
     pub note: Option<String>,
     /// Each case.
     pub cases: Vec<ClaimCase>,
 }
 
-/// One statement in one case.
+/// One claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimCase {
-    /// The case; absent for what no measurement can decide.
+    /// The case; absent for a claim that no measurement can decide.
     pub case: Option<String>,
-    /// The place of the case in the page.
+    /// The fragment identifier of the case in the page.
     pub fragment: Option<String>,
     /// Whether it holds.
     pub status: Badge,
-    /// What was promised.
+    /// The promised value.
     pub promised: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
     /// Its interval.
     pub interval: Option<String>,
-    /// Which variant against which.
+    /// The compared variants.
     pub sides: Option<String>,
-    /// Why it is open or not measurable.
+    /// The reason that it is undecided or not measurable.
     pub reason: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn claims(record: &RunRecord) -> Vec<ClaimGroup> {
         }
     }
     let mut groups: Vec<ClaimGroup> = groups.into_iter().map(|(_, group)| group).collect();
-    // What was tried comes first; what no measurement decides is for the thorough.
+    // Tried claims first: only few readers care about those that no measurement decides.
     groups.sort_by_key(|group| !group.was_tried());
     groups
 }
@@ -81,7 +81,7 @@ fn one(claim: &ClaimRecord, words: &ClaimWords<'_>) -> ClaimCase {
         case: claim.case.as_ref().map(ToString::to_string),
         fragment: claim.case.as_ref().map(|case| fragment("case", &format!("{}/{case}", claim.workload))),
         status: badge(claim.status),
-        promised: words.promised.clone().unwrap_or_else(|| "no number".into()),
+        promised: words.promised.clone().unwrap_or_else(|| "no figure".into()),
         measured: words.measured.clone().unwrap_or_else(|| "–".into()),
         interval: words.interval.clone(),
         sides: measured.then(|| words.sides()),

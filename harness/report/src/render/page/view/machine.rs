@@ -1,4 +1,4 @@
-//! What the machine did while it was measured, and what it can do at most.
+//! Telemetry of the machine during the run, and its ceilings.
 
 use std::collections::BTreeMap;
 
@@ -11,89 +11,89 @@ use serde::Serialize;
 use super::Figure;
 use super::workload::{hue, runs_on_gpu};
 
-/// Points of a strip: more of them fall on the same pixel.
+/// Largest number of points of a strip: more would fall on the same pixel.
 const POINTS: usize = 300;
 
-/// The machine.
+/// The contents of the section on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MachineView {
-    /// What it did.
+    /// Telemetry during the run.
     pub telemetry: Option<TelemetryView>,
-    /// What it can do at most.
+    /// The ceilings of the machine.
     pub ceilings: Option<CeilingsView>,
-    /// How far benchmarks are from that.
+    /// The benchmarks below these ceilings.
     pub roofline: Option<Roofline>,
 }
 
 impl MachineView {
-    /// Whether there is nothing to say.
+    /// Whether the section is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What the machine did while it was measured.
+/// Telemetry of the machine during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TelemetryView {
-    /// How it was read, and at what cost.
+    /// How and at what cost it was read.
     pub caption: String,
-    /// One line for each figure.
+    /// One strip for each series.
     pub strips: Vec<Strip>,
-    /// What was measured when: name, and from and to in s.
+    /// Measured workloads: name, start and end in s.
     pub bands: Vec<(String, f64, f64)>,
-    /// What its processes used.
+    /// Resources that the workers used.
     pub workers: Vec<WorkerUse>,
-    /// What held clocks down, and what was not read and why.
+    /// Limits on the clocks, and quantities without readings.
     pub notes: Vec<String>,
 }
 
-/// A figure over the time of a run.
+/// A series over the time of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Strip {
-    /// What it is, and of which GPU.
+    /// The name of the series and its GPU.
     pub label: String,
-    /// What it was, in words.
+    /// The values in words.
     pub text: String,
     /// The top of the axis, which begins at 0.
     pub top: f64,
-    /// The same in words.
+    /// The top of the axis in words.
     pub top_text: String,
-    /// Time in s, and value where there was one; empty where it never changed.
+    /// Time in s and value, if there is one; empty if the value never changed.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// What the processes of a benchmark used.
+/// Resources that the processes of a benchmark used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkerUse {
-    /// The benchmark, and its side where it has two.
+    /// The benchmark, and its side if it has two.
     pub benchmark: String,
-    /// Processors that it kept busy.
+    /// Number of processors that it kept busy.
     pub cores: Figure,
-    /// The most memory that was resident at a reading.
+    /// The largest resident memory at a reading.
     pub rss: Figure,
     /// Bytes read from storage by the process that read most.
     pub read: Figure,
     /// Bytes written to storage by the process that wrote most.
     pub written: Figure,
-    /// Readings behind it.
+    /// Number of readings.
     pub readings: usize,
 }
 
-/// What the machine can do at most, for a table.
+/// The ceilings of the machine, for a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CeilingsView {
-    /// When it was found out.
+    /// The time of measuring.
     pub measured: String,
-    /// Name, and figure or why there is none.
+    /// Name, and value or reason for its absence.
     pub rows: Vec<(String, String)>,
 }
 
-/// Rates of arithmetic against the bytes that come with it, below what the machine can do at most.
+/// Rates of arithmetic over intensity, below the ceilings of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Roofline {
-    /// Operations in a second that nobody exceeds, where that is known.
+    /// Ceiling of operations per second, if known.
     pub operations: Option<f64>,
-    /// Memories: name, and bytes in a second that nobody exceeds.
+    /// Memories: name, and ceiling in bytes per second.
     pub memories: Vec<(String, f64)>,
     /// The benchmarks.
     pub points: Vec<RooflinePoint>,
@@ -106,9 +106,9 @@ pub struct RooflinePoint {
     pub label: String,
     /// Its colour.
     pub hue: usize,
-    /// Operations for each byte.
+    /// Operations per byte.
     pub intensity: Figure,
-    /// Operations in a second.
+    /// Operations per second.
     pub rate: Figure,
 }
 
@@ -133,10 +133,10 @@ fn ceilings(of: &Ceilings) -> CeilingsView {
 
 fn telemetry(of: &Telemetry) -> TelemetryView {
     let cost = of.cost.map_or_else(String::new, |Number(share)| {
-        format!(", which took {} of one core", units::percent(share))
+        format!(", which used {} of one core", units::percent(share))
     });
     let caption = format!(
-        "{} of a process beside the measurement, one every {}{cost}. Time in which nothing was measured is left out.",
+        "{} by a process beside the measurement, one every {}{cost}. Time without a measurement is left out.",
         units::counted(of.at_ms.len(), "reading"),
         units::duration(of.interval_ms as f64 * 1e6)
     );
@@ -151,22 +151,22 @@ fn seconds(of: &Telemetry, at: usize) -> f64 {
 
 fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
     let series = &column.series;
-    let told: Vec<f64> = column.values.iter().flatten().map(|n| n.0).filter(|v| v.is_finite()).collect();
-    let most = told.iter().copied().reduce(f64::max)?;
-    let least = told.iter().copied().reduce(f64::min)?;
+    let values: Vec<f64> = column.values.iter().flatten().map(|n| n.0).filter(|v| v.is_finite()).collect();
+    let most = values.iter().copied().reduce(f64::max)?;
+    let least = values.iter().copied().reduce(f64::min)?;
     let top = if series.unit == "share" { 1.0 } else { most };
     let in_words = |value| units::value(&series.unit, value);
     let gpu = series.gpu.as_ref().map_or_else(String::new, |gpu| format!(" of {gpu}"));
     let window = series
         .window_ms
-        .map_or_else(String::new, |Number(ms)| format!(", in stretches of {}", units::duration(ms * 1e6)));
+        .map_or_else(String::new, |Number(ms)| format!(", over windows of {}", units::duration(ms * 1e6)));
     let text = if series.unit == "J" {
-        // A counter has no mean.
-        format!("{} in all", in_words(most))
+        // A mean of a counter has no meaning.
+        format!("{} in total", in_words(most))
     } else if least == most {
         format!("{} throughout", in_words(most))
     } else {
-        let mean = told.iter().sum::<f64>() / told.len() as f64;
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
         format!("mean {}, from {} to {}", in_words(mean), in_words(least), in_words(most))
     };
     let points: Vec<_> = column
@@ -184,7 +184,7 @@ fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
     })
 }
 
-/// Memory of all workers together.
+/// Returns the strip of the memory of all workers together.
 fn resident(of: &Telemetry) -> Option<Strip> {
     let mut sums = vec![0; of.at_ms.len()];
     for worker in &of.workers {
@@ -204,7 +204,7 @@ fn resident(of: &Telemetry) -> Option<Strip> {
     })
 }
 
-/// The largest of neighbours that would share a pixel: a peak must not get lost.
+/// Keeps the largest of neighbouring points that would share a pixel, so that no peak gets lost.
 fn thinned(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     let each = points.len().div_ceil(POINTS).max(1);
     let largest = |group: &[(f64, Option<f64>)]| {
@@ -214,7 +214,8 @@ fn thinned(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     points.chunks(each).map(largest).collect()
 }
 
-/// Stretches in which the same workload was measured. A reading in which nothing was sampled belongs to what was before it.
+/// Returns the periods in which each workload was measured. A reading without a sample belongs to the workload before
+/// it.
 fn bands(of: &Telemetry) -> Vec<(String, f64, f64)> {
     let mut bands: Vec<(String, f64, f64)> = Vec::new();
     let interval = of.interval_ms as f64 / 1e3;
@@ -257,14 +258,14 @@ fn workers(of: &Telemetry) -> Vec<WorkerUse> {
     workers
 }
 
-/// CPU time over time, between readings of the same process.
+/// Returns CPU time over wall time, between readings of the same process.
 fn cores(of: &Telemetry, columns: &WorkerColumns) -> Option<f64> {
     let (mut cpu_ms, mut wall_ms) = (0, 0);
     let mut last: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
     for ((at, launch), cpu) in columns.reading.iter().zip(&columns.launch).zip(&columns.cpu_ms) {
         if let Some((before, cpu_before)) = last.insert(*launch, (*at, *cpu)) {
             let wall = of.at_ms.get(*at)?.checked_sub(*of.at_ms.get(before)?)?;
-            // Parts of a launch have processes of their own, which begin at 0.
+            // Parts of a launch have processes of their own, whose CPU time starts at 0.
             if let Some(used) = cpu.checked_sub(cpu_before) {
                 cpu_ms += used;
                 wall_ms += wall;
@@ -279,20 +280,17 @@ fn notes(of: &Telemetry) -> Vec<String> {
         .limits
         .iter()
         .map(|(limit, readings)| {
-            format!(
-                "{limit} held the clock of a GPU down at {}",
-                units::counted(*readings as usize, "reading")
-            )
+            format!("{limit} reduced the clock of a GPU at {}", units::counted(*readings as usize, "reading"))
         })
         .collect();
     if of.columns.iter().any(|column| column.series.name.starts_with(quantity::GPU_UTILIZATION)) {
         notes.push(
             "GPU busy in the tables is the share of time by the device's own timestamps; the utilization here is the \
-             driver's, a share of stretches that can be longer than an iteration"
+             driver's, a share of windows that can be longer than an iteration"
                 .into(),
         );
     }
-    // Several figures are missing for one reason.
+    // Several quantities share a reason.
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (what, reason) in &of.absent {
         reasons.entry(reason).or_default().push(what);
@@ -319,7 +317,7 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
             continue;
         };
         let (intensity, rate) = (floor.operations / bytes, floor.operations / wall * 1e9);
-        // Axes are logarithmic.
+        // The axes are logarithmic.
         if ![intensity, rate].iter().all(|value| value.is_finite() && *value > 0.0) {
             continue;
         }
@@ -387,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_of_a_workload_follow_each_other_without_holes() {
+    fn bands_of_workloads_follow_each_other_without_gaps() {
         let tags = [None, Some(0), Some(1), None, Some(2), Some(2)];
         let view = telemetry(&of(&[0, 250, 500, 750, 1000, 1250], &tags));
         let names: Vec<&str> = view.bands.iter().map(|(name, ..)| name.as_str()).collect();
@@ -400,19 +398,19 @@ mod tests {
     fn processors_are_counted_within_a_process() {
         let view = telemetry(&of(&[0, 250, 500, 750], &[Some(0); 4]));
         let row = &view.workers[0];
-        // 500 ms in 250 ms, then 250 ms in 250 ms; the step between two launches is none.
+        // 500 ms in 250 ms, then 250 ms in 250 ms; the step between two launches does not count.
         assert_eq!(row.cores.value, Some(1.5));
         assert_eq!((row.rss.value, row.written.value), (Some(9.0), Some(100.0)));
         assert_eq!(view.strips[1].top, 9.0);
     }
 
     #[test]
-    fn reasons_are_named_once_and_what_held_clocks_down_first() {
+    fn limits_of_clocks_come_first_and_each_reason_once() {
         let view = telemetry(&of(&[0, 250, 500, 750], &[None; 4]));
         assert_eq!(
             view.notes,
             [
-                "its power limit held the clock of a GPU down at 2 readings",
+                "its power limit reduced the clock of a GPU at 2 readings",
                 "not read: gpu-clock, gpu-power (no driver)"
             ]
         );

@@ -1,5 +1,5 @@
-//! What a page says: texts as people read them, and the numbers behind its plots. A pure function of a record, of what
-//! a gate found in it, and of the history; what it looks like is decided in the templates.
+//! The contents of a page: texts for people and the numbers of its plots. A pure function of a record, of the report
+//! of a gate on it and of the history; the templates define the look.
 
 mod claims;
 mod comparison;
@@ -29,54 +29,54 @@ use crate::history::Summary;
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 
-/// What a page is made of.
+/// The inputs of a page.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
     /// The record.
     pub record: &'a RunRecord,
-    /// Its raw samples, or why there are none.
+    /// Its raw samples, or the reason for their absence.
     pub samples: Result<&'a Samples, &'a str>,
-    /// What was found when it was judged, where it was.
+    /// The report of a gate on it, if it was judged.
     pub gate: Option<&'a GateReport>,
-    /// Flame graphs of its benchmarks, and where they lie, seen from the page.
+    /// Flame graphs of its benchmarks, and the path from the page to their folder.
     pub flames: Option<(&'a FlameIndex, &'a str)>,
-    /// What was seen of their memory over many iterations, and where its pictures lie, seen from the page.
+    /// Memory stories of its benchmarks, and the path from the page to their folder.
     pub memory: Option<(&'a MemoryIndex, &'a str)>,
-    /// The other runs that are known, oldest first.
+    /// The other known runs, oldest first.
     pub history: &'a [Summary],
-    /// What else should be known, such as a file that could not be read.
+    /// Other remarks, such as a file that could not be read.
     pub remarks: &'a [String],
 }
 
-/// Everything that a page says.
+/// The contents of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
     /// The title of the window.
     pub title: String,
-    /// What people want to know first.
+    /// The summary at the top.
     pub head: Head,
-    /// Statements of the documents.
+    /// Claims of the documents.
     pub claims: Vec<ClaimGroup>,
-    /// How often each status was reached.
+    /// Number of claims with each status.
     pub claim_tally: Vec<Count>,
-    /// What the machine did, and what it can do at most.
+    /// Telemetry and ceilings of the machine.
     pub machine: MachineView,
     /// The workloads.
     pub workloads: Vec<WorkloadView>,
-    /// Against accepted figures or a base.
+    /// Judgements against a baseline or a base.
     pub comparisons: Option<Comparisons>,
-    /// Over the runs that are known.
+    /// Trends over the known runs.
     pub history: Option<HistoryView>,
-    /// Words that rows can be filtered by.
+    /// Words to filter rows by.
     pub verdicts: Vec<String>,
 }
 
-/// A text for people, and the number to sort by.
+/// A text for people, and a number to sort by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure {
-    /// The text; a dash where there is nothing.
+    /// The text; a dash if there is no value.
     pub text: String,
-    /// The number, where there is a finite one.
+    /// The number, if it is finite.
     pub value: Option<f64>,
 }
 
@@ -89,39 +89,39 @@ impl Figure {
         Self { text: "–".into(), value: None }
     }
 
-    /// What a cell is sorted by; nothing where there is no number.
+    /// Returns the sort key of a cell; empty if there is no number.
     pub fn key(&self) -> String {
         self.value.map_or_else(String::new, |value| value.to_string())
     }
 }
 
-/// How often something is there.
+/// A word and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Count {
-    /// What.
+    /// The word.
     pub word: String,
-    /// Its look.
+    /// Its tone.
     pub tone: Tone,
-    /// How often.
+    /// Number of occurrences.
     pub count: usize,
 }
 
-/// How something is to be taken; never told by colour alone.
+/// The tone of a statement; a word or a sign always accompanies its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
-    /// As it should be, or better.
+    /// As expected, or better.
     Good,
     /// Wrong, or worse.
     Bad,
-    /// Open.
+    /// Undecided.
     Open,
     /// Neither.
     Plain,
 }
 
 impl Tone {
-    /// The class of the style sheet.
+    /// Returns the class of the style sheet.
     pub fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -132,14 +132,14 @@ impl Tone {
     }
 }
 
-/// A word with a sign beside it, so that colour is not needed.
+/// A word with a sign, so that the reader does not need colour.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Badge {
     /// The sign.
     pub sign: &'static str,
     /// The word.
     pub word: String,
-    /// Its look.
+    /// Its tone.
     pub tone: Tone,
 }
 
@@ -149,7 +149,7 @@ impl Badge {
     }
 }
 
-/// Makes the view.
+/// Makes the contents of a page.
 pub fn page(material: &Material<'_>) -> Page {
     let record = material.record;
     let claims = claims::claims(record);
@@ -178,15 +178,15 @@ pub fn page(material: &Material<'_>) -> Page {
     }
 }
 
-/// A name for a place in a page, made of characters that need no escaping anywhere. Names that lose something get a
-/// number made of all their characters, so that different ones stay different.
+/// Returns a fragment identifier of characters that need no escaping anywhere. A name that loses characters gets a
+/// digest of all of them, so that different names keep different fragments.
 pub fn fragment(prefix: &str, name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let text: String = name.chars().map(|c| if kept(c) { c } else { '-' }).collect();
     if name.chars().all(|c| kept(c) || c == '/') && !name.contains('-') {
         return format!("{prefix}-{text}");
     }
-    // FNV-1a: short, and the same on every machine.
+    // FNV-1a is short and the same on every machine.
     let digest = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

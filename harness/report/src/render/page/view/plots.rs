@@ -1,4 +1,4 @@
-//! The numbers behind the plots of a workload: the same as those in the tables.
+//! The numbers of the plots of a workload: the same as those in the tables.
 
 use std::collections::BTreeMap;
 
@@ -11,66 +11,66 @@ use serde::Serialize;
 use super::Material;
 use super::workload::hue;
 
-/// Points of one variant that are drawn; more would only lie on top of each other.
+/// Largest number of points of one variant; more would only overlap.
 const POINTS: usize = 120;
 
-/// Points of a whole page, so that its size stays within bounds however much was measured.
+/// Largest number of points of a page, which bounds its size.
 const POINTS_OF_PAGE: usize = 9_000;
 
-/// Samples of a case.
+/// The samples of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SamplePlot {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// A row for each variant.
     pub rows: Vec<PlotRow>,
-    /// What is drawn: every sample, or one for each launch.
+    /// The caption: whether a dot is a sample or a launch.
     pub caption: String,
 }
 
-/// Samples of one variant.
+/// The samples of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlotRow {
     /// The variant.
     pub label: String,
     /// Its colour.
     pub hue: usize,
-    /// Launch, from 0, and wall time of an iteration in ns.
+    /// Launch, from 0, and wall time per iteration in ns.
     pub points: Vec<(usize, f64)>,
-    /// Launches.
+    /// Number of launches.
     pub launches: usize,
-    /// The level and its interval, in ns.
+    /// The level, in ns.
     pub level: Option<f64>,
-    /// The interval of the level.
+    /// The interval of the level, in ns.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Where the time of a case goes.
+/// Shares of the time of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharePlot {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// Two rows for each variant: what the host did, and what the device did.
+    /// Two rows for each variant: host and device.
     pub rows: Vec<ShareRow>,
-    /// How it is to be read.
+    /// The caption.
     pub caption: String,
 }
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareRow {
-    /// The variant and the side.
+    /// The variant, and host or device.
     pub label: String,
-    /// The wall time that is divided, in ns.
+    /// The divided wall time, in ns.
     pub whole: f64,
-    /// Its parts; together no more than the whole.
+    /// Its parts; their sum is at most the whole.
     pub parts: Vec<Share>,
 }
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// What it is.
+    /// The label.
     pub label: String,
     /// Its colour.
     pub hue: usize,
@@ -78,25 +78,25 @@ pub struct Share {
     pub share: f64,
 }
 
-/// How time grows with size.
+/// Time over size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScalingPlot {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What the horizontal axis is.
+    /// The label of the horizontal axis.
     pub size: String,
     /// A line for each variant.
     pub lines: Vec<ScalingLine>,
 }
 
-/// How time grows with size, for one variant.
+/// Time over size of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScalingLine {
     /// The variant.
     pub label: String,
     /// Its colour.
     pub hue: usize,
-    /// Size, and wall time of an iteration in ns, by size.
+    /// Size and wall time per iteration in ns, sorted by size.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -136,12 +136,16 @@ pub(super) fn sample_plot(material: &Material<'_>, measured: &[&BenchmarkRecord]
     }
     let what = if from_samples { "sample" } else { "launch" };
     let thinned = if shown < all {
-        format!("; {} of {} are drawn, evenly chosen", units::count(shown as f64), units::count(all as f64))
+        format!(
+            "; the plot shows {} of {}, evenly chosen",
+            units::count(shown as f64),
+            units::count(all as f64)
+        )
     } else {
         String::new()
     };
     (!rows.is_empty()).then(|| SamplePlot {
-        title: format!("Wall time of an iteration, {}", material_case(measured)),
+        title: format!("Wall time per iteration, {}", material_case(measured)),
         rows,
         caption: format!(
             "Each dot is a {what}; launches lie above each other, the first at the top. The bar is the level, the band its \
@@ -154,11 +158,11 @@ fn material_case(measured: &[&BenchmarkRecord]) -> String {
     measured.first().map_or_else(String::new, |b| format!("{}/{}", b.id.workload, b.id.case))
 }
 
-/// Launch and time of the timed samples that were kept; launches counted from 0.
+/// Returns launch and time of the timed samples that were kept; launches count from 0.
 fn timed(samples: &Samples, id: &BenchmarkId) -> Vec<(usize, f64)> {
     let rows: Vec<(u32, f64)> = samples
         .select(id, standard::WALL_TIME)
-        // Those of a base have the same ids, and launches of later stages are numbered apart.
+        // Samples of a base have the same ids; launches of later stages have other numbers.
         .filter(|row| row.mode == Mode::Timed && !row.dropped && row.origin == Origin::Head)
         .filter(|row| row.launch < Stage::Confirmation.first_launch())
         .map(|row| (row.launch, row.value))
@@ -170,7 +174,7 @@ fn timed(samples: &Samples, id: &BenchmarkId) -> Vec<(usize, f64)> {
     rows.into_iter().map(|(launch, value)| (numbers[&launch], value)).collect()
 }
 
-/// Evenly chosen points, the first and the last among them.
+/// Chooses points evenly, including the first and the last.
 fn thinned<T: Copy>(points: Vec<T>, most: usize) -> Vec<T> {
     if points.len() <= most || most < 2 {
         return points;
@@ -200,7 +204,7 @@ fn share_rows(benchmark: &BenchmarkRecord) -> Vec<ShareRow> {
         .zip(value(gpu::GPU_BUSY_SHARE))
         .filter(|(busy, share)| *busy > 0.0 && *share > 0.0);
     if let Some((busy, share)) = busy {
-        // The share is that of the metered samples themselves, so that it tells how long they took.
+        // The share refers to the metered samples and therefore yields their duration.
         let whole = busy / share;
         let of_whole = |ns: f64| (ns / whole).clamp(0.0, 1.0);
         let copy = of_whole(value(gpu::COPY_TIME).unwrap_or(0.0).min(busy));
@@ -237,7 +241,7 @@ fn share_rows(benchmark: &BenchmarkRecord) -> Vec<ShareRow> {
     }]
 }
 
-/// Lines over the cases that have a size: the items of an iteration, else a number that alone tells the cases apart.
+/// Returns lines over the cases with a size: the items of an iteration, else the one parameter that differs.
 pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option<ScalingPlot> {
     let measured: Vec<_> = workload
         .cases
@@ -251,7 +255,7 @@ pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option
     let mut distinct = sizes.clone();
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
-    // Several cases of one size differ in something else, which a line over sizes would hide.
+    // Cases of equal size differ in something else, which a line over sizes would hide.
     if distinct.len() < 2 || distinct.len() < sizes.len() || distinct[0] <= 0.0 {
         return None;
     }
@@ -275,8 +279,8 @@ pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option
     });
     let lines: Vec<ScalingLine> = lines.collect();
     (!lines.is_empty()).then(|| ScalingPlot {
-        title: format!("Wall time of an iteration over its size, {}", workload.id),
-        size: format!("{unit} in an iteration"),
+        title: format!("Wall time per iteration over size, {}", workload.id),
+        size: format!("{unit} per iteration"),
         lines,
     })
 }
