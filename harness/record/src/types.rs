@@ -399,13 +399,6 @@ pub struct ComparisonRecord {
     pub smallest_detectable: Option<f64>,
 }
 
-impl RunRecord {
-    /// The comparison of a variant with another of its case, where both were measured.
-    pub fn comparison(&self, candidate: &BenchmarkId, metric: &str) -> Option<&ComparisonRecord> {
-        self.comparisons.iter().find(|c| c.candidate == *candidate && c.metric.as_str() == metric)
-    }
-}
-
 impl ComparisonRecord {
     /// How many times faster the candidate is, with interval.
     pub fn speed_up(&self) -> (f64, Option<Interval>) {

@@ -16,8 +16,8 @@ use perfharness_record::compare::judge_claims;
 use perfharness_record::{
     BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, CheckRecord, ComparisonRecord, Environment,
     FORMAT_VERSION, FreshRecord, LaunchRecord, Machine, MetricRecord, Origin, Outcome, Redefinition, RunInfo,
-    RunRecord, SampleRecord, SamplesRef, SelectedRecord, Side, SourceState, Stage, TimeUse, VersionsRecord,
-    WarmUpRecord, WorkerRecord,
+    RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
+    VersionsRecord, WarmUpRecord, WorkerRecord,
 };
 use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
@@ -72,6 +72,10 @@ struct Measured {
 }
 
 impl Measured {
+    fn section(&self) -> Section<'_> {
+        Section { cases: &self.cases, benchmarks: &self.head, comparisons: &self.variants }
+    }
+
     /// A section of its own, where anything was measured for it.
     fn fresh(self) -> Option<FreshRecord> {
         let Self { cases, head, variants, versions, .. } = self;
@@ -132,7 +136,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         .filter(|d| plan.cases.iter().any(|c| c.workload == d.id))
         .cloned()
         .collect();
-    let claims = judge_claims(&facts.machine, &workloads, &first.cases, &first.head, &first.variants);
+    let claims = judge_claims(&facts.machine, &workloads, first.section());
     let base = facts.base.map(|base| BaseRecord {
         source: base.source,
         workers: worker_records(&base.catalog),
@@ -236,8 +240,8 @@ fn benchmark(
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
         }
     });
-    let variant = definition.variants.iter().find(|v| v.id == side.benchmark.variant);
-    let case_def = definition.cases.iter().find(|c| c.id == case_plan.case);
+    let variant = definition.variant(&side.benchmark.variant);
+    let case_def = definition.case(&case_plan.case);
     let metrics = match outcome.kind {
         OutcomeKind::Ok => metrics(confidence(plan, case_plan, case), definition, case_def, case, number),
         _ => BTreeMap::new(),
