@@ -98,13 +98,13 @@ fn planted_faults_are_named_by_the_diagnosis_where_no_time_moved() {
     let harness = Harness::new();
     measure(&harness, "", "before.json");
     let faults = [
-        ("copies=+1", "host-copies", "copies on the host from 0 to 1 in an iteration"),
-        ("syncs=+1", "file-syncs", "file syncs from 0 to 1 in an iteration"),
-        ("leak=1024", "heap-growth", "heap grows by 1,024 bytes an iteration"),
+        ("copies=+1", "host-copies", "copies on the host from 0 to 1 per iteration"),
+        ("syncs=+1", "file-syncs", "file syncs from 0 to 1 per iteration"),
+        ("leak=1024", "heap-growth", "heap grows by 1,024 bytes per iteration"),
         (
             "allocations=+1",
             "heap-allocations",
-            "heap allocations from 0 to 100 in an iteration (1 more for each of its 100 steps)",
+            "heap allocations from 0 to 100 per iteration (1 more for each of its 100 steps)",
         ),
     ];
     for (planted, metric, said) in faults {
