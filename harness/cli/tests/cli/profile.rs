@@ -44,7 +44,7 @@ fn functions_are_found_by_their_names_and_what_fails_is_told() {
     let done = call.worker("hot").done().code(5);
     let index = index(&harness, "graphs");
 
-    // The wasteful variant is met in what it wastes, and nobody else is.
+    // Only the wasteful variant is found in the wasteful function.
     assert!(folded(&harness, "wasteful").contains("planted_waste"), "{}", folded(&harness, "wasteful"));
     for variant in ["lean", "wasteful", "threaded"] {
         let folded = folded(&harness, variant);
