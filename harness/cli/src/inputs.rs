@@ -14,7 +14,7 @@ use perfharness_engine::journal;
 use perfharness_engine::measure::{RunState, has_answer};
 use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
 use perfharness_record::{RunRecord, baseline, file, samples};
-use perfharness_report::history::{Summary, parse_gate};
+use perfharness_report::history::{RunSummary, parse_gate};
 use perfharness_report::memory::MemoryIndex;
 use perfharness_report::profile::FlameIndex;
 use perfharness_report::render::page::view::{Material, index, page as view};
@@ -76,7 +76,7 @@ pub fn record(content: &[u8]) -> bool {
 pub fn page(content: &[u8]) -> bool {
     let Some(record) = parsed(content) else { return false };
     let report = judged(&record);
-    let history = vec![Summary::new(&record, Some(&report), "index.html".into(), String::new())];
+    let history = vec![RunSummary::new(&record, Some(&report), "index.html".into(), String::new())];
     let material = Material {
         record: &record,
         samples: Err("this test has none"),

@@ -11,7 +11,7 @@ mod tests {
     use perfharness_record::file;
     use perfharness_record::json::{OBJECT, RECORD_LIMITS};
 
-    /// What docs/metrics.md states.
+    /// The limit in docs/metrics.md.
     const STATED: u64 = 256_000_000;
     const RECORD: &str = include_str!("fixtures/record.json");
 
@@ -23,7 +23,7 @@ mod tests {
         times: u64,
     }
 
-    /// What takes much memory for its text, as often as the limits allow.
+    /// Content that takes much memory for its text, as often as the limits allow.
     fn hostile() -> [More; 8] {
         let room = RECORD_LIMITS.values - 20_000;
         let texts = "\"arguments\": [";

@@ -10,7 +10,7 @@ use perfharness_record::baseline::nearest::of_machine;
 use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
 use perfharness_record::samples::{MOST_BYTES, Samples, read_named};
 use perfharness_record::{RunRecord, SourceState, file};
-use perfharness_report::history::{Found, Reports, Summary, mark_accepted, read_gate};
+use perfharness_report::history::{FoundRun, Reports, RunSummary, mark_accepted, read_gate};
 use perfharness_report::memory::MemoryIndex;
 use perfharness_report::profile::FlameIndex;
 use perfharness_report::render::page::view::{Material, index, page};
@@ -52,7 +52,7 @@ impl<'a> Pages<'a> {
         &self,
         record_path: &Path,
         gate_path: Option<&Path>,
-        history: &[Summary],
+        history: &[RunSummary],
         out: &Path,
     ) -> Result<Made, CommandError> {
         let record = file::read(record_path)?;
@@ -145,7 +145,7 @@ impl<'a> Pages<'a> {
         reports: &Reports,
         folder: &Path,
     ) -> Result<Option<PathBuf>, CommandError> {
-        let Some(found) = Found::in_folder(folder) else { return Ok(None) };
+        let Some(found) = FoundRun::in_folder(folder) else { return Ok(None) };
         let (history, _) = self.known(reports)?;
         self.one(reports, &found, &history)?;
         self.index_of(reports)?;
@@ -175,13 +175,13 @@ impl<'a> Pages<'a> {
     }
 
     /// The runs in the folder of reports, with what was accepted marked, and what could not be read.
-    fn known(&self, reports: &Reports) -> Result<(Vec<Summary>, Vec<String>), CommandError> {
+    fn known(&self, reports: &Reports) -> Result<(Vec<RunSummary>, Vec<String>), CommandError> {
         let (mut history, remarks) = reports.summaries().with_context(|| listing(reports))?;
         mark_accepted(&mut history, &self.baselines);
         Ok((history, remarks))
     }
 
-    fn one(&self, reports: &Reports, found: &Found, history: &[Summary]) -> Result<(), CommandError> {
+    fn one(&self, reports: &Reports, found: &FoundRun, history: &[RunSummary]) -> Result<(), CommandError> {
         let made = self.make(&found.record, found.gate.as_deref(), history, &found.page())?;
         reports.keep(found, &made.record, made.gate.as_ref());
         Ok(())
@@ -191,7 +191,7 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn over(&self, mut history: Vec<Summary>, out: &Path) -> Result<(), CommandError> {
+    pub(super) fn over(&self, mut history: Vec<RunSummary>, out: &Path) -> Result<(), CommandError> {
         mark_accepted(&mut history, &self.baselines);
         write_index(out, &history, Vec::new())
     }
@@ -208,7 +208,7 @@ fn listing(reports: &Reports) -> String {
     format!("cannot list the reports in {}", reports.root().display())
 }
 
-fn write_index(path: &Path, history: &[Summary], remarks: Vec<String>) -> Result<(), CommandError> {
+fn write_index(path: &Path, history: &[RunSummary], remarks: Vec<String>) -> Result<(), CommandError> {
     let html = render_index(&index(history, remarks)).map_err(anyhow::Error::from)?;
     write(path, &html)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use perfharness_record::file;
-use perfharness_report::history::{Found, Reports, Summary};
+use perfharness_report::history::{FoundRun, Reports, RunSummary};
 use perfharness_report::render::{ExportFormat, export};
 
 use super::Terminal;
@@ -89,7 +89,7 @@ fn into(pages: &Pages<'_>, records: &[PathBuf], out: &Path) -> Result<PathBuf, C
             folder = format!("{wanted}-{number}");
         }
         let gate = gate_of(path).and_then(|path| perfharness_report::history::read_gate(&path).ok());
-        history.push(Summary::new(&record, gate.as_ref(), format!("{folder}/index.html"), String::new()));
+        history.push(RunSummary::new(&record, gate.as_ref(), format!("{folder}/index.html"), String::new()));
         places.push((path, out.join(folder).join("index.html")));
     }
     for (path, page) in &places {
@@ -104,5 +104,5 @@ fn into(pages: &Pages<'_>, records: &[PathBuf], out: &Path) -> Result<PathBuf, C
 fn gate_of(record: &Path) -> Option<PathBuf> {
     let folder = record.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let here = folder.join(record.file_name()?);
-    Found::in_folder(folder).filter(|found| found.record == here)?.gate
+    FoundRun::in_folder(folder).filter(|found| found.record == here)?.gate
 }

@@ -47,7 +47,7 @@ pub struct Facts {
     /// The machine as in a run record, with its class.
     pub machine: Machine,
     /// The state of the machine.
-    pub conditions: Conditions,
+    pub conditions: MachineState,
     /// Its GPU adapters.
     pub gpu: GpuReport,
     /// The report of NVIDIA's driver.
@@ -62,7 +62,7 @@ pub struct Facts {
 
 /// The state of the machine. A value that the system does not report is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conditions {
+pub struct MachineState {
     /// Smallest step of the clock, in ns.
     pub clock_resolution_ns: u64,
     /// Number of logical cores.

@@ -6,7 +6,7 @@ use perfharness_gpu::{AdapterKind, Timestamps};
 use perfharness_record::{SourceState, units};
 use serde::{Deserialize, Serialize};
 
-use super::{AdapterReport, Conditions, Facts};
+use super::{AdapterReport, Facts, MachineState};
 
 /// Load per core above which other programs probably run on the core of a worker. Half of the cores are then
 /// taken, and a comparison needs two for itself: one for the harness, one for the worker.
@@ -108,7 +108,7 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
                      adapter lavapipe for counts alone (package mesa-vulkan-drivers)"
                 }
             };
-            all.push(Finding::warning("there is no GPU adapter", SKIPPED, next));
+            all.push(Finding::warning("this machine has no GPU adapter", SKIPPED, next));
         }
         None => {
             let names: Vec<String> = gpu
@@ -223,7 +223,7 @@ fn busy(device: &NvidiaDevice) -> Option<Finding> {
     })
 }
 
-fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
+fn processor(conditions: &MachineState, all: &mut Vec<Finding>) {
     if let Some(governor) = conditions.governor.as_deref().filter(|governor| *governor != "performance") {
         all.push(Finding::warning(
             format!("the frequency governor is `{governor}`"),
@@ -282,7 +282,7 @@ fn processor(conditions: &Conditions, all: &mut Vec<Finding>) {
     }
 }
 
-fn memory(conditions: &Conditions, all: &mut Vec<Finding>) {
+fn memory(conditions: &MachineState, all: &mut Vec<Finding>) {
     if let (Some(total), Some(available)) = (conditions.memory_total_bytes, conditions.memory_available_bytes)
         && (available as f64) < LITTLE_MEMORY * total as f64
     {

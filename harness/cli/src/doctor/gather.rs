@@ -13,7 +13,7 @@ use perfharness_platform::{self as platform, clock};
 use perfharness_record::plain_text::plain;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-use super::{AdapterReport, Conditions, Facts, GpuReport, Insight, RecordPlace};
+use super::{AdapterReport, Facts, GpuReport, Insight, MachineState, RecordPlace};
 
 /// The default folder of the records.
 const REPORTS: &str = "reports";
@@ -22,7 +22,7 @@ impl Facts {
     /// Gathers the facts about this machine for runs with this `--device` and this machine class.
     pub fn gather(device: &str, class: Option<&str>) -> Self {
         // Read the load first, because asking drivers adds to it.
-        let conditions = Conditions::now();
+        let conditions = MachineState::now();
         let gpu = GpuReport::new(device, probe::probed_adapters());
         let machine = read_machine(class, gpu.known_adapter());
         Self {
@@ -37,7 +37,7 @@ impl Facts {
     }
 }
 
-impl Conditions {
+impl MachineState {
     fn now() -> Self {
         let kind = RefreshKind::nothing()
             .with_cpu(CpuRefreshKind::nothing())

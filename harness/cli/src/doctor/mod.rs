@@ -8,7 +8,7 @@ mod render;
 mod tests;
 
 pub use facts::{
-    AdapterReport, Conditions, Diagnosis, FORMAT_VERSION, Facts, GpuReport, Insight, RecordPlace,
+    AdapterReport, Diagnosis, FORMAT_VERSION, Facts, GpuReport, Insight, MachineState, RecordPlace,
 };
 pub use findings::{Finding, Severity, findings};
 pub use render::render_diagnosis;

@@ -8,7 +8,7 @@ use perfharness_gpu::Timestamps;
 use perfharness_record::{SourceState, units};
 use perfharness_report::render::{Layout, heading, wrap};
 
-use super::{AdapterReport, Conditions, Diagnosis, Facts, Finding, Insight, Severity};
+use super::{AdapterReport, Diagnosis, Facts, Finding, Insight, MachineState, Severity};
 
 /// Column of the values.
 const VALUES: usize = 16;
@@ -18,34 +18,34 @@ const FINDINGS: usize = 11;
 /// Renders the facts by section, and the findings.
 pub fn render_diagnosis(diagnosis: &Diagnosis, layout: Layout) -> String {
     let facts = &diagnosis.facts;
-    let mut page = Page { text: String::new(), layout };
-    page.text.push_str(&heading("Machine"));
-    machine(&mut page, facts);
-    page.section("Clock");
-    page.row("resolution", &units::duration(facts.conditions.clock_resolution_ns as f64));
-    page.section("GPU");
-    gpu(&mut page, facts);
-    page.section("Besides times");
-    insight(&mut page, facts);
-    page.section("Records");
-    records(&mut page, facts);
+    let mut sections = Sections { text: String::new(), layout };
+    sections.text.push_str(&heading("Machine"));
+    machine(&mut sections, facts);
+    sections.section("Clock");
+    sections.row("resolution", &units::duration(facts.conditions.clock_resolution_ns as f64));
+    sections.section("GPU");
+    gpu(&mut sections, facts);
+    sections.section("Besides times");
+    insight(&mut sections, facts);
+    sections.section("Records");
+    records(&mut sections, facts);
     let count = |severity: Severity| diagnosis.findings.iter().filter(|f| f.severity == severity).count();
     let warnings = units::counted(count(Severity::Warning), "warning");
     let notes = units::counted(count(Severity::Note), "note");
-    page.section(&format!("Findings: {warnings}, {notes}"));
+    sections.section(&format!("Findings: {warnings}, {notes}"));
     for finding in &diagnosis.findings {
-        page.finding(finding);
+        sections.finding(finding);
     }
-    page.text
+    sections.text
 }
 
 /// A text of rows under headings.
-struct Page {
+struct Sections {
     text: String,
     layout: Layout,
 }
 
-impl Page {
+impl Sections {
     fn section(&mut self, title: &str) {
         let _ = write!(self.text, "\n{}", heading(title));
     }
@@ -84,29 +84,29 @@ impl Page {
 
 const NOT_REPORTED: &str = "not reported by this system";
 
-fn machine(page: &mut Page, facts: &Facts) {
-    let Conditions { governor, turbo, aslr, cpu_hz, load_average, .. } = &facts.conditions;
+fn machine(sections: &mut Sections, facts: &Facts) {
+    let MachineState { governor, turbo, aslr, cpu_hz, load_average, .. } = &facts.conditions;
     let fact = |key: &str| facts.machine.facts.get(key).map_or("unknown", String::as_str);
     let set = if facts.machine.class_is_set { " (set in the configuration)" } else { "" };
-    page.row("class", &format!("{}{set}", facts.machine.class));
-    page.row("system", &format!("{}, kernel {}, {}", fact("os-version"), fact("kernel"), fact("arch")));
-    page.row("processor", fact("cpu"));
-    page.row("cores", &cores(&facts.conditions));
-    page.row(
+    sections.row("class", &format!("{}{set}", facts.machine.class));
+    sections.row("system", &format!("{}, kernel {}, {}", fact("os-version"), fact("kernel"), fact("arch")));
+    sections.row("processor", fact("cpu"));
+    sections.row("cores", &cores(&facts.conditions));
+    sections.row(
         "frequency",
         &cpu_hz.map_or(NOT_REPORTED.into(), |hz| format!("{} GHz now", units::digits(hz as f64 / 1e9))),
     );
-    page.row("governor", governor.as_deref().unwrap_or(NOT_REPORTED));
-    page.row("turbo", switch(*turbo));
-    page.row("random layout", &format!("{} (ASLR)", switch(*aslr)));
+    sections.row("governor", governor.as_deref().unwrap_or(NOT_REPORTED));
+    sections.row("turbo", switch(*turbo));
+    sections.row("random layout", &format!("{} (ASLR)", switch(*aslr)));
     let load = |load: &f64| {
         format!("{} in the last minute", if *load == 0.0 { "0".into() } else { units::digits(*load) })
     };
-    page.row("load", &load_average.as_ref().map_or(NOT_REPORTED.into(), load));
-    page.row("memory", &memory(&facts.conditions));
+    sections.row("load", &load_average.as_ref().map_or(NOT_REPORTED.into(), load));
+    sections.row("memory", &memory(&facts.conditions));
 }
 
-fn cores(conditions: &Conditions) -> String {
+fn cores(conditions: &MachineState) -> String {
     let counted = |number: Option<usize>, noun: &str| number.map(|number| format!("{number} {noun}"));
     let all = [counted(conditions.physical_cores, "physical"), counted(conditions.logical_cores, "logical")];
     let all: Vec<String> = all.into_iter().flatten().collect();
@@ -121,7 +121,7 @@ fn switch(on: Option<bool>) -> &'static str {
     }
 }
 
-fn memory(conditions: &Conditions) -> String {
+fn memory(conditions: &MachineState) -> String {
     let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
     let limits =
         if conditions.memory_limit_enforced { "enforced by the system" } else { "enforced by the harness" };
@@ -132,34 +132,34 @@ fn memory(conditions: &Conditions) -> String {
     )
 }
 
-fn gpu(page: &mut Page, facts: &Facts) {
+fn gpu(sections: &mut Sections, facts: &Facts) {
     let gpu = &facts.gpu;
     let used = match (gpu.chosen_adapter(), &gpu.not_chosen) {
         (Some(adapter), _) => format!("{}, with --device {}", adapter.facts.name, gpu.asked),
         (None, Some(reason)) => format!("none, with --device {}: {reason}", gpu.asked),
         (None, None) => format!("none, with --device {}", gpu.asked),
     };
-    page.row("used", &used);
+    sections.row("used", &used);
     for adapter in &gpu.adapters {
-        adapter_rows(page, adapter);
+        adapter_rows(sections, adapter);
     }
     match &facts.nvidia {
-        Nvidia::Absent { absent } => page.row("NVIDIA", &format!("no report: {absent}")),
+        Nvidia::Absent { absent } => sections.row("NVIDIA", &format!("no report: {absent}")),
         Nvidia::Present { driver, devices } => {
-            page.row("NVIDIA", &format!("driver {driver}, {}", units::counted(devices.len(), "GPU")));
+            sections.row("NVIDIA", &format!("driver {driver}, {}", units::counted(devices.len(), "GPU")));
             for device in devices {
-                page.row("", &nvidia_device(device));
+                sections.row("", &nvidia_device(device));
             }
         }
     }
 }
 
-fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
+fn adapter_rows(sections: &mut Sections, adapter: &AdapterReport) {
     let facts = &adapter.facts;
     let size = |bytes: u64| units::bytes(bytes as f64);
-    page.row("adapter", &facts.name);
-    page.row("  kind", &format!("{}, through {}", facts.kind.as_str(), facts.backend));
-    page.row("  driver", if facts.driver.is_empty() { "unnamed" } else { &facts.driver });
+    sections.row("adapter", &facts.name);
+    sections.row("  kind", &format!("{}, through {}", facts.kind.as_str(), facts.backend));
+    sections.row("  driver", if facts.driver.is_empty() { "unnamed" } else { &facts.driver });
     let timestamps = match (&adapter.timestamps, &adapter.fault) {
         (_, Some(fault)) => format!("unknown: the driver {fault}"),
         (Timestamps::Work { period_ns }, None) => {
@@ -167,8 +167,8 @@ fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
         }
         (Timestamps::Absent { reason }, None) => format!("absent: {reason}"),
     };
-    page.row("  timestamps", &timestamps);
-    page.row(
+    sections.row("  timestamps", &timestamps);
+    sections.row(
         "  buffers",
         &format!(
             "up to {}, {} of it bound at a time",
@@ -176,7 +176,7 @@ fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
             size(facts.max_binding_bytes)
         ),
     );
-    page.row(
+    sections.row(
         "  workgroups",
         &format!(
             "up to {} in a dimension, {} invocations and {} shared in each",
@@ -186,7 +186,7 @@ fn adapter_rows(page: &mut Page, adapter: &AdapterReport) {
         ),
     );
     let features = if facts.features.is_empty() { "none".into() } else { facts.features.join(", ") };
-    page.row("  features", &features);
+    sections.row("  features", &features);
 }
 
 fn nvidia_device(device: &NvidiaDevice) -> String {
@@ -200,7 +200,7 @@ fn nvidia_device(device: &NvidiaDevice) -> String {
     format!("{}: {used} of {total} memory in use, {processes}", device.name)
 }
 
-fn insight(page: &mut Page, facts: &Facts) {
+fn insight(sections: &mut Sections, facts: &Facts) {
     let Insight { telemetry, no_telemetry, no_profiles, ceilings } = &facts.insight;
     let mut sources: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for series in telemetry {
@@ -208,7 +208,7 @@ fn insight(page: &mut Page, facts: &Facts) {
     }
     let mut label = "telemetry";
     for (source, names) in sources {
-        page.row(label, &format!("{} (by {source})", names.join(", ")));
+        sections.row(label, &format!("{} (by {source})", names.join(", ")));
         label = "";
     }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -216,25 +216,26 @@ fn insight(page: &mut Page, facts: &Facts) {
         reasons.entry(reason).or_default().push(name);
     }
     for (reason, names) in reasons {
-        page.row(label, &format!("no {}: {reason}", names.join(", ")));
+        sections.row(label, &format!("no {}: {reason}", names.join(", ")));
         label = "";
     }
-    page.row("flame graphs", &no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}")));
+    sections
+        .row("flame graphs", &no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}")));
     let measured =
         |at: &String| format!("measured {}; a run measures them again after a week", units::minute(at));
-    page.row(
+    sections.row(
         "ceilings",
         &ceilings.as_ref().map_or("not measured yet; the next run measures them".into(), measured),
     );
 }
 
-fn records(page: &mut Page, facts: &Facts) {
+fn records(sections: &mut Sections, facts: &Facts) {
     let place = &facts.records;
     let written = match &place.fault {
         None => format!("{}/ is writable", place.folder),
         Some(fault) => format!("{}/ is not writable: {fault}", place.folder),
     };
-    page.row("place", &written);
+    sections.row("place", &written);
     let commit = match &facts.source {
         SourceState::Absent { absent } => format!("none: {absent}"),
         SourceState::Git { commit, dirty, .. } => {
@@ -242,5 +243,5 @@ fn records(page: &mut Page, facts: &Facts) {
             if *dirty { format!("{short}, with uncommitted changes") } else { short }
         }
     };
-    page.row("commit", &commit);
+    sections.row("commit", &commit);
 }

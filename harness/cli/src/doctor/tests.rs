@@ -33,7 +33,7 @@ fn machine(asked: &str, adapters: Vec<AdapterReport>) -> Facts {
             class_is_set: false,
             facts: [("os".to_owned(), "linux".to_owned())].into(),
         },
-        conditions: Conditions {
+        conditions: MachineState {
             clock_resolution_ns: 30,
             logical_cores: Some(8),
             physical_cores: Some(4),
@@ -223,8 +223,8 @@ fn clock_settings_that_affect_times_are_findings() {
 #[test]
 fn unreported_values_are_a_note_with_a_next_step() {
     let mut facts = hardware();
-    let Conditions { clock_resolution_ns, memory_limit_enforced, .. } = facts.conditions;
-    facts.conditions = Conditions { clock_resolution_ns, memory_limit_enforced, ..Conditions::default() };
+    let MachineState { clock_resolution_ns, memory_limit_enforced, .. } = facts.conditions;
+    facts.conditions = MachineState { clock_resolution_ns, memory_limit_enforced, ..MachineState::default() };
     says(&only(&facts), Severity::Note, &["frequency, governor, turbo, load", "on its host"]);
 }
 

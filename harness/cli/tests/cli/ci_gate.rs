@@ -39,7 +39,7 @@ fn main() {
 }
 "#;
 
-/// What a job may have in its environment, and nobody else is to see.
+/// Secrets in the environment of a job that no other program may see.
 const SECRETS: [&str; 16] = [
     "GITHUB_ENV",
     "GITHUB_PATH",
@@ -145,7 +145,7 @@ impl Gated {
         }
         command.env("CARGO_TARGET_DIR", "elsewhere").env("PERFHARNESS_CACHE", self.harness.path("left-over"));
         command.env("GITHUB_ACTIONS", "true").env("CI", "true").env("RUSTFLAGS", "--cfg of_the_project");
-        // That of these tests would go before the file of the change.
+        // The variable of these tests would take precedence over the file of the change.
         command.env_remove("RUSTUP_TOOLCHAIN");
         command.envs(variables.iter().copied());
         Running::start(&mut command).wait()
@@ -220,7 +220,7 @@ fn a_hostile_change_does_not_replace_its_judge_nor_see_secrets() {
     gated.bash("git config core.fsmonitor false");
     assert_eq!(gated.bash("git status --porcelain"), "");
     assert_eq!(gated.bash("git worktree list | wc -l"), "1");
-    // What was measured can make a link of a file that is shown then.
+    // The measured code can replace a file that is shown later by a link.
     gated.harness.write("of-the-runner-GITHUB_STEP_SUMMARY", "");
     gated.gate(&["--", "--as-a-link"]).code(3);
     assert!(gated.folder().join("target/gate/gate.md").is_symlink());
@@ -324,7 +324,7 @@ fn a_judge_is_taken_by_its_digest() {
     let judged = |program: &str, digest: &str| gated.gate(&["--judge", program, "--judge-digest", digest]);
     let done = judged(&program, &digest.to_uppercase()).code(4);
     assert!(done.stdout.contains("judged by "), "{done:?}");
-    // What ran is a copy that nobody else could change after it was looked at.
+    // The judge runs from a copy that nothing could change after the check.
     assert!(!done.stdout.contains(&format!("judged by {program}")), "{done:?}");
     let done =
         judged(&program, &digest.replace(&digest[..1], "x")).code(2).says(&[&digest, "--judge-digest"]);

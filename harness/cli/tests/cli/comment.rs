@@ -107,7 +107,7 @@ impl Played {
         self.start("bash", &[&[script.to_str().unwrap()], arguments].concat())
     }
 
-    /// What a file has, empty where there is none.
+    /// Content of a file; empty if it does not exist.
     fn text(&self, name: &str) -> String {
         fs::read_to_string(self.harness.path(name)).unwrap_or_default()
     }
@@ -127,13 +127,13 @@ fn a_record_becomes_the_comment_of_its_pull_request() {
     played.comment(&["post", "7"]).code(0);
     assert_eq!(played.text("sent"), comment);
     assert!(played.text("asked").contains("--method POST repos/owner/name/issues/7/comments"));
-    // The one that is there is replaced, and nobody else's.
+    // The script replaces its own comment and no other.
     let theirs = r#"{"id": 1, "user": {"login": "somebody"}, "body": "<!-- perfharness -->"}"#;
     let ours = r#"{"id": 42, "user": {"login": "github-actions[bot]"}, "body": "<!-- perfharness -->\nold"}"#;
     played.harness.write("comments.json", format!("[{theirs}, {ours}]"));
     played.comment(&["post", "7"]).code(0);
     assert!(played.text("asked").contains("--method PATCH repos/owner/name/issues/comments/42"));
-    // That it is forbidden is told, and no reason to fail.
+    // A forbidden comment is reported and is not a failure.
     played.harness.write("forbidden", "");
     let done = played.comment(&["post", "7"]).code(0);
     assert!(
@@ -180,7 +180,7 @@ fn what_an_archive_says_of_itself_is_not_shown() {
 fn the_judge_has_the_last_word_on_whose_record_it_is() {
     let Some(played) = Played::new() else { return };
     played.comment(&["fetch"]).code(0);
-    // As if what looked first had read another commit in the same file.
+    // As if the first check had read another commit in the same file.
     played.harness.write("scratch/run.json", RECORD.replacen(COMMIT, &COMMIT.replace("0123", "fedc"), 1));
     let done = played.comment(&["judge", PROGRAM]).code(0);
     assert!(done.stdout.contains("not one of this commit"), "{done:?}");
@@ -201,7 +201,7 @@ fn what_cannot_be_judged_is_told_and_fails_nothing() {
     let done = played.comment(&["judge", PROGRAM]).code(0);
     assert!(done.stdout.contains("cannot be judged (exit code 2)"), "{done:?}");
     assert_eq!(played.text("output"), "found=true\n");
-    // What the message quotes of it is no command to the runner.
+    // The runner does not interpret the quoted text as a command.
     let hostile = RECORD.replacen("\"effort\": \"standard\"", "\"effort\": \"x\\n::error::y\"", 1);
     assert_ne!(hostile, RECORD);
     played.packed("run.json", hostile);

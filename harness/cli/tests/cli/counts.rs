@@ -51,7 +51,7 @@ fn exact_metrics_of_the_documented_variant_are_equal_in_all_runs() {
     assert_exact_in_two_runs("json-logging/n1000/documented --launches 1 --time-budget 500ms", 1);
 }
 
-/// What was done to files below a folder.
+/// Operations on the files below a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct FileCalls {
     opens: u64,

@@ -21,7 +21,7 @@ fn without_drivers(call: Call<'_>) -> Call<'_> {
     call.env("VK_DRIVER_FILES", "/nowhere.json").env("VK_ICD_FILENAMES", "/nowhere.json")
 }
 
-/// What the doctor says where there is an adapter, or `None` where a test has to be skipped.
+/// Output of the doctor with an adapter; `None` if the test has to be skipped.
 fn require_adapter(harness: &Harness) -> Option<Value> {
     static SKIPPED: AtomicU32 = AtomicU32::new(0);
     let diagnosis = harness.call("doctor --json").done().code(0).json();
@@ -216,7 +216,7 @@ fn what_is_no_answer_is_told() {
     assert!(nothing.unwrap_err().to_string().contains("there-is-no-such-program"));
 }
 
-/// What the doctor says of a machine that is kept beside the tests: it stays readable as long as its format is.
+/// Output of the doctor for a machine stored beside the tests, which stays readable as long as its format.
 fn stored() -> Diagnosis {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/facts.json");
     let facts: Facts = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();

@@ -115,7 +115,7 @@ fn a_run_that_is_killed_at_any_time_goes_on_until_it_is_done(#[case] seed: u64) 
     harness.call("show run.json --check").done().code(0);
     assert_no_survivors(&harness);
     assert_eq!(harness.files(), ["mine", "run.json", "run.samples.parquet"].map(on_disk));
-    // What the last of those that were killed left goes with the next run.
+    // The next run removes the leftovers of the last killed run.
     harness.call("run spin/short/a --launches 1 --output next.json").worker("good").done().code(0);
     assert_eq!(scratch_folders(&harness), 0);
 }
@@ -203,7 +203,7 @@ fn a_signal_ends_a_run_in_good_order(#[case] signal: &str) {
 /// The most that a hostile worker may make the harness hold, beyond what it holds for a good one.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Runs a worker, and tells the memory of the harness in bytes. `None` where that cannot be told.
+/// Runs a worker and returns the memory of the harness in bytes; `None` if it is unknown.
 fn weighed(harness: &Harness, patterns: &str, mode: &str) -> Option<u64> {
     let call = harness.measure(&format!("{patterns} --launches 2 --timeout 60s --no-telemetry"));
     let (done, peak) = Running::wait_and_weigh(call.worker(mode).start());

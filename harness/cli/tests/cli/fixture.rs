@@ -134,7 +134,7 @@ impl Harness {
         names
     }
 
-    /// Copies the test worker into the folder, so that it can be told from other tests' workers and be changed.
+    /// Copies the test worker into the folder, so that it differs from the workers of other tests and can be changed.
     pub(crate) fn copy_worker(&self, name: &str) {
         let copy = self.path(&format!("{name}{}", std::env::consts::EXE_SUFFIX));
         fs::create_dir_all(copy.parent().unwrap()).unwrap();

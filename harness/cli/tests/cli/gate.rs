@@ -33,7 +33,7 @@ fn what_was_accepted_is_shown_checked_and_gated() {
     let text = harness.read(&format!("baselines/{}", baseline(&harness)));
     assert!(text.contains("\"reason\":\"first\""), "{text}");
     assert_eq!(text.lines().filter(|line| line.contains("\"id\":\"spin/short/")).count(), 4);
-    // What a gate is going to measure.
+    // The effort that a gate uses by default.
     let run: Value = serde_json::from_str(&harness.read("reports/no-commit/baseline/run-1.json")).unwrap();
     assert_eq!(run["run"]["effort"], "standard");
     let shown = harness.call("baseline show").done().code(0).stdout;
@@ -107,7 +107,7 @@ fn a_damaged_baseline_stops_everything_and_stays_as_it_is() {
     for line in ["baseline show", "baseline check"] {
         harness.call(line).done().code(2).says(&["is damaged"]);
     }
-    // Nor is another class held against it.
+    // Another class is not compared either.
     harness.write("perfharness.toml", "[machine]\nclass = \"elsewhere\"\n");
     refused("gate spin/short --launches 2");
     for end in (0..50).map(|n| text.len() * n / 50) {
@@ -237,7 +237,7 @@ fn benchmarks_are_calibrated_against_themselves() {
     let row = &found["rows"][0];
     assert_eq!(row["benchmark"], "spin/short/plus10");
     assert!(row["smallest_detectable"].as_f64().unwrap() > 0.0, "{found:#}");
-    // Where the machine could see less than twice the time, a slowdown was planted.
+    // If the machine detects less than twice the time, a slowdown was planted.
     if let Some(planted) = row["planted"].as_object() {
         assert!(planted["share"].as_f64().unwrap() > 0.0 && planted["effect"].is_number(), "{found:#}");
     }

@@ -1,4 +1,4 @@
-//! The author's guide, followed to a worker of its own: the example `row_sums`, measured as anybody would.
+//! The author's guide up to a worker: measures the example `row_sums` as a reader would.
 
 use std::fs;
 use std::path::Path;

@@ -20,7 +20,7 @@ const JOURNAL: &str = "run.journal.jsonl";
 const ONE: &str = "spin/short/a --launches 3";
 const PAIR: &str = "spin/short/a spin/short/a-again --launches 3";
 
-/// What the complete lines of the journal say; none where there is no journal.
+/// The complete lines of the journal; none if there is no journal.
 fn journal(harness: &Harness) -> Vec<Value> {
     let text = fs::read_to_string(harness.path(JOURNAL)).unwrap_or_default();
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -124,7 +124,7 @@ fn a_killed_run_goes_on_and_keeps_every_complete_block(#[case] lines: usize) {
     harness.call("show run.json --check").done().code(0);
 }
 
-/// What a run leaves that is killed in its first launch, and the complete lines of its journal.
+/// The leftovers of a run that is killed in its first launch, and the complete lines of its journal.
 fn killed_run(line: &str) -> (Harness, String) {
     let harness = Harness::new();
     let mut running = harness.measure(line).worker("good").start();
@@ -311,7 +311,7 @@ fn a_journal_that_cannot_be_read_is_refused_with_the_next_step(#[case] journal: 
 fn a_run_goes_on_from_before_the_damage_of_its_journal_and_tells() {
     let (harness, journal) = killed_run(ONE);
     let mut lines: Vec<String> = journal.lines().map(str::to_owned).collect();
-    // A figure that would still be read: only its digest tells.
+    // A damaged figure that still parses: only its digest reveals it.
     let damaged = lines.iter().position(|line| line.contains("\"wall_ns\":")).unwrap();
     lines[damaged] = lines[damaged].replacen("\"wall_ns\":", "\"wall_ns\":9", 1);
     harness.write(JOURNAL, format!("{}\n", lines.join("\n")));

@@ -82,7 +82,7 @@ fn what_fails_is_told_and_the_others_are_watched() {
 /// Measures with something planted, into a file.
 fn measure(harness: &Harness, planted: &str, output: &str) {
     let call = harness.call("run known-work/append/w100 --launches 2 --quiet --output").args([output]);
-    // By the variable: figures of other settings would not be held against each other.
+    // Through the variable: figures of other settings would not be compared.
     call.env("PERFHARNESS_KNOWN_WORK", planted).done().code(0);
 }
 
@@ -98,13 +98,13 @@ fn planted_faults_are_named_by_the_diagnosis_where_no_time_moved() {
     let harness = Harness::new();
     measure(&harness, "", "before.json");
     let faults = [
-        ("copies=+1", "host-copies", "copies on the host from 0 to 1 in an iteration"),
-        ("syncs=+1", "file-syncs", "file syncs from 0 to 1 in an iteration"),
-        ("leak=1024", "heap-growth", "heap grows by 1,024 bytes an iteration"),
+        ("copies=+1", "host-copies", "copies on the host from 0 to 1 per iteration"),
+        ("syncs=+1", "file-syncs", "file syncs from 0 to 1 per iteration"),
+        ("leak=1024", "heap-growth", "heap grows by 1,024 bytes per iteration"),
         (
             "allocations=+1",
             "heap-allocations",
-            "heap allocations from 0 to 100 in an iteration (1 more for each of its 100 steps)",
+            "heap allocations from 0 to 100 per iteration (1 more for each of its 100 steps)",
         ),
     ];
     for (planted, metric, said) in faults {
@@ -115,7 +115,7 @@ fn planted_faults_are_named_by_the_diagnosis_where_no_time_moved() {
         assert_eq!(row["judgement"]["verdict"], "regressed", "{planted}: {row:#}");
         let diagnosis = row["diagnosis"].as_str().unwrap();
         assert!(diagnosis.starts_with(said), "{planted}: {diagnosis}");
-        // What has nothing to do with it is not named.
+        // Unrelated metrics are not named.
         for (_, other, _) in faults.iter().filter(|(_, other, _)| *other != metric) {
             // An allocation more is what a leak is made of.
             if (metric, *other) != ("heap-growth", "heap-allocations") {

@@ -5,7 +5,7 @@ use perfharness_record::BenchmarkRecord;
 
 use crate::fixture::Harness;
 
-/// What is to be said of a variant: its outcome, whether that was to be expected, and words of the reason.
+/// Expected record of a variant: its outcome, whether it was expected, and words of the reason.
 type Due = (&'static str, OutcomeKind, &'static [&'static str]);
 
 const DUE: &[Due] = &[
@@ -29,7 +29,7 @@ const DUE: &[Due] = &[
     ("crash", OutcomeKind::Crashed, &["during `sample`"]),
 ];
 
-/// What is wrong with a variant's record.
+/// Describes the mismatch of a variant's record, if there is one.
 fn complaint(benchmark: &BenchmarkRecord, (_, kind, words): &Due) -> Option<String> {
     let outcome = &benchmark.outcome;
     let reason = outcome.reason.as_deref().unwrap_or_default();
@@ -72,7 +72,7 @@ fn every_way_to_go_wrong_has_its_outcome_and_the_good_ones_their_figures() {
     assert!(stderr("panic").contains("a planted panic"), "{}", stderr("panic"));
     assert!(stderr("oom").contains("memory allocation of"), "{}", stderr("oom"));
 
-    // What died abruptly tells how, in the words of its system.
+    // An abrupt death has a reason in the words of its system.
     if std::env::consts::OS != "windows" {
         let crash = harness.benchmark("misbehave/c/crash").outcome.reason.unwrap();
         assert!(crash.contains("signal 6 (SIGABRT)"), "{crash}");

@@ -1,4 +1,4 @@
-//! Where records are written, and where not.
+//! Places that records are written to, and places that are refused.
 
 use std::fs;
 
@@ -105,7 +105,7 @@ fn what_a_link_names_is_written_and_the_link_stays() {
     link("later.xml", "first.xml");
     assert!(!junit("first.xml") && harness.read("later.xml").contains("<testsuite"));
 
-    // What was printed to a file before stays there.
+    // Earlier output in the file stays.
     let script =
         "echo before >log; \"$0\" compare run.json run.json --format json --junit /dev/stdout >>log; true";
     assert!(harness.command("sh".as_ref(), &["-c", script, PROGRAM]).status().unwrap().success());
@@ -129,7 +129,7 @@ fn what_a_link_names_is_written_and_the_link_stays() {
 
 /// Runs a benchmark where no file may grow beyond so many blocks of 512 bytes.
 fn on_a_full_disk(harness: &Harness, blocks: u32) -> Done {
-    // Where the signal is ignored, writing fails as it does on a full disk.
+    // If the signal is ignored, writing fails as on a full disk.
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     let arguments = ["-c", &script, PROGRAM];
     let command = harness.command("sh".as_ref(), &arguments);

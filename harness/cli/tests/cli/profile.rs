@@ -44,7 +44,7 @@ fn functions_are_found_by_their_names_and_what_fails_is_told() {
     let done = call.worker("hot").done().code(5);
     let index = index(&harness, "graphs");
 
-    // The wasteful variant is met in what it wastes, and nobody else is.
+    // Only the wasteful variant is found in the wasteful function.
     assert!(folded(&harness, "wasteful").contains("planted_waste"), "{}", folded(&harness, "wasteful"));
     for variant in ["lean", "wasteful", "threaded"] {
         let folded = folded(&harness, variant);
@@ -57,7 +57,7 @@ fn functions_are_found_by_their_names_and_what_fails_is_told() {
         }
     }
     assert!(folded(&harness, "threaded").contains("[other threads];"));
-    assert!(done.stdout.contains("of CPU time an iteration"), "{}", done.stdout);
+    assert!(done.stdout.contains("of CPU time per iteration"), "{}", done.stdout);
 
     let graph = harness.read("graphs/hot-c-wasteful.svg");
     assert!(graph.contains("planted_waste") && graph.contains("hot/c/wasteful"));
@@ -160,7 +160,7 @@ fn a_worker_in_another_language_can_be_profiled() {
     std::fs::copy(source, harness.path("python_profiled.py")).unwrap();
     let call = harness.call("profile naps --out graphs --seconds 0.3 --format svg,folded");
     let done = call.args(["--worker", "python3 python_profiled.py"]).done().code(0);
-    assert!(done.stdout.contains("of wall-clock time an iteration"), "{}", done.stdout);
+    assert!(done.stdout.contains("of wall-clock time per iteration"), "{}", done.stdout);
     let index = index(&harness, "graphs");
     let facts = index.benchmark(&id("naps/c/nap")).unwrap().profile.facts().unwrap();
     assert_eq!(facts.clock, ProfileClock::Wall);

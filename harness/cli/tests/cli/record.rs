@@ -56,7 +56,7 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     fs::write(harness.path("perfharness.toml"), config).unwrap();
     let call = harness.measure("spin/short --launches 1 --set one=a=b --images photos --json");
     let done = call.worker("good").done().code(0);
-    // It is told before anything is timed, once, and with the results again.
+    // The note is shown once before anything is timed, and again with the results.
     let lines: Vec<&str> = done.stderr.lines().collect();
     let at = |line: &str| {
         lines.iter().position(|known| *known == line).unwrap_or_else(|| panic!("{line}: {lines:?}"))
@@ -66,7 +66,7 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     let record = done.json();
     let settings = serde_json::json!({"images": "photos", "one": "a=b", "other": "kept"});
     assert_eq!(record["run"]["settings"], settings);
-    // What the variants say of it is there once, however many placements said it.
+    // The record has the note once, however many placements sent it.
     let notes: Vec<&Value> = record["benchmarks"].as_array().unwrap().iter().map(|b| &b["notes"]).collect();
     assert!(
         notes.len() > 1 && notes.iter().all(|told| **told == serde_json::json!(["one is a=b"])),
@@ -74,7 +74,7 @@ fn what_was_set_is_in_the_record_and_flags_come_before_the_configuration() {
     );
     let shown = harness.call("show run.json").done().code(0).stdout;
     assert_eq!(shown.matches("one is a=b").count(), 1, "{shown}");
-    // A name that nobody asks for would silently do nothing.
+    // A name that no workload declares would silently have no effect.
     let refused =
         harness.measure("spin/short --launches 1 --set imagse=photos").worker("good").done().code(2);
     refused.says(&["`imagse`", "there are: images, one"]);
@@ -125,7 +125,7 @@ fn the_published_schema_is_that_of_the_program(#[case] command: &str, #[case] fi
 fn records_keep_to_the_published_schema() {
     let record = json(&measured().read("run.json"));
     assert_keeps_to(SCHEMA, std::slice::from_ref(&record));
-    // The schema says something: what is no record does not keep to it.
+    // The schema rejects other documents.
     let mut broken = record;
     broken["run"]["seed"] = "one".into();
     assert_refused(SCHEMA, &broken);

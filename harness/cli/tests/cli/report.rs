@@ -55,7 +55,7 @@ fn pages_are_made_again_from_records_alone() {
     harness.write("old.json", stored_record());
     harness.call("report a/run.json").done().code(0).says(&["report: a/index.html"]);
     harness.call("report old.json").done().code(0).says(&["report: old.html"]);
-    assert!(harness.read("a/index.html").contains("plots show launches and not samples"));
+    assert!(harness.read("a/index.html").contains("plots show launches instead of samples"));
     harness.call("report a/run.json old.json --out site").done().code(0).says(&["site/index.html"]);
     let index = harness.read("site/index.html");
     // Two runs of one commit have a folder each.

@@ -6,7 +6,7 @@ use std::path::Path;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 
-/// What tells a reading of a sample from all others.
+/// Key that identifies a reading of a sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) variant: String,

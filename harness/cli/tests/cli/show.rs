@@ -1,4 +1,4 @@
-//! What `show` makes of a record that is kept beside the tests: it stays readable as long as its format is.
+//! `show` with a record stored beside the tests, which stays readable as long as its format.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn a_record_is_shown_in_colours_that_can_be_told_apart() {
     insta::assert_snapshot!(visible.lines().filter(|line| line.contains('␛')).collect::<Vec<_>>().join("\n"));
 }
 
-/// What a worker, or somebody who hands on a record, could write to play tricks on a terminal.
+/// Hostile text that a worker or the author of a record could aim at a terminal.
 const TRICKS: &str = "<b>\"it's\"</b> \u{1b}[5m \u{1b}]0;title\u{7} \r \u{8} \u{9b}5m \u{202e}";
 
 /// Puts the tricks before every text that is words, not a name or a choice.
@@ -66,7 +66,7 @@ fn texts_of_a_record_cannot_play_tricks_on_a_terminal() {
     let mut record: Value = serde_json::from_str(&stored_record()).unwrap();
     // The end of a case has its reason from a fixed list.
     let cases = record["cases"].take();
-    // What becomes part of a path has an alphabet.
+    // Parts of paths have an alphabet.
     let checked = ["/run/id", "/machine/class", "/source/commit", "/samples/file"];
     let kept = checked.map(|place| record.pointer(place).cloned());
     spoil(&mut record);

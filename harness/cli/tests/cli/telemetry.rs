@@ -1,4 +1,4 @@
-//! What is read of the machine while it is measured, with NVIDIA's library played by one of our own.
+//! Readings of the machine while it is measured, with a mock of NVIDIA's library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,7 +94,7 @@ fn what_nvidias_library_tells_is_kept_with_its_own_resolution() {
     let energy = told(column(&telemetry, "gpu-energy"));
     assert!(energy.windows(2).all(|pair| (pair[1] - pair[0] - 103.0).abs() < 1.0), "in J: {energy:?}");
     assert!(energy[0] < 1000.0, "since watching began, not since the machine was built: {energy:?}");
-    // 4 is a power limit, which is told, and contaminates nothing.
+    // 4 is a power limit, which is reported and contaminates nothing.
     assert_eq!(telemetry.limits["its power limit"], readings as u64);
     assert!(telemetry.absent["gpu-power/1"].contains("Mock that is silent does not report it"));
     let record = harness.record();

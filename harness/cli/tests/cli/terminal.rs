@@ -1,4 +1,5 @@
-//! What others wrote, on a terminal and in the log of a CI job: builds, configurations, baselines, workers, arguments.
+//! Text from other sources on a terminal and in the log of a CI job: builds, configurations, baselines, workers,
+//! arguments.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -28,7 +29,7 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// In a job, with styles, so that nobody takes sequences away on the way out.
+/// In a job and with styles, so that no sequences are removed from the output.
 fn in_a_job(call: Call<'_>) -> Done {
     call.args(["--color", "always"]).env("GITHUB_ACTIONS", "true").done()
 }
@@ -159,7 +160,7 @@ fn reasons_and_keys_of_baselines_are_shown_and_not_obeyed() {
     for line in ["baseline show", "baseline check", "gate run.json"] {
         is_shown_and_not_obeyed(&in_a_job(harness.call(line)).code(2));
     }
-    // The name of a file is chosen by whoever made the change, too.
+    // The author of the change also chooses the name of a file.
     if require_system(&["linux", "macos"]) {
         fs::rename(&path, harness.path("baselines").join(format!("{HOSTILE_LINE}.json"))).unwrap();
         is_shown_and_not_obeyed(&in_a_job(harness.call("baseline show")).code(2));

@@ -44,7 +44,7 @@ fn sum(spans: &[(u64, u64)]) -> u64 {
     spans.iter().map(|(_, duration)| duration).sum()
 }
 
-/// What must be true of every file of a worker in Rust.
+/// Checks that hold for every trace of a Rust worker.
 fn assert_whole(file: &File, iterations: usize, command_ns: u64) {
     // The phases of the launch, without gaps.
     let phases = file.spans("phase");
@@ -151,7 +151,7 @@ fn a_worker_in_another_language_can_trace_whatever_it_calls_things() {
     assert_eq!(file.spans("iteration").len(), 2);
     assert_eq!(file.events("C").len(), 2);
     assert_eq!(file.other("facts")["bed"], "soft");
-    // What the worker saw of the launch by its own clock is what the phases say, but for the start of Python.
+    // The worker's own clock agrees with the phases, except for the start of Python.
     let alive: u64 = file.other("facts")["alive_ns"].as_str().unwrap().parse().unwrap();
     let launched = sum(&file.spans("phase")[..5]);
     assert!((alive..alive + 10_000_000_000).contains(&launched), "{launched}, and the worker says {alive}");

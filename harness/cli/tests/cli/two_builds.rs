@@ -135,7 +135,7 @@ impl Gated {
     }
 }
 
-/// What is to be found.
+/// The expected findings.
 struct Due<'a> {
     code: i32,
     benchmark: &'a str,
@@ -159,7 +159,7 @@ fn a_gate_finds_what_two_builds_differ_in() {
     assert_eq!(code, 0, "{found:#}\n{said}");
     assert!(found["rows"][0]["sentence"].as_str().unwrap().contains("byte for byte"), "{found:#}");
 
-    // What counts and sizes tell needs few launches.
+    // Counts and sizes need few launches.
     let few = ["--launches", "2"];
     let counts = |from, to, metric, says| {
         gated.finds((from, to), &few, &due(3, Some(metric), "regressed", says));
@@ -195,7 +195,7 @@ fn a_gate_finds_what_two_builds_differ_in() {
     };
     let slower = |to| time(to, 3, "regressed", "slower");
     assert!(slower("WASTE: u64 = 64_000") || slower("WASTE: u64 = 2_000_000"), "a slowdown stayed undecided");
-    // A share of the base's time is all that can be saved, so that there is no larger change to try.
+    // A change can save at most the time of the base, so that there is no larger change to try.
     if !time("WASTE: u64 = 0", 0, "improved", "faster") {
         eprintln!("SKIPPED: the machine is too busy to tell a saving of a sixth");
     }
@@ -222,7 +222,7 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
     gated.git(&["clone", "--quiet", "--depth", "1", "--no-single-branch", &url, clone.to_str().unwrap()]);
     let shallow = gated.harness.call("gate --base origin/main").within("shallow").done();
     shallow.code(2).says(&["shallow", "fetch-depth: 0"]);
-    // What does not build is not measured.
+    // A version that does not build is not measured.
     gated
         .harness
         .write("repo/perfharness.toml", "[gate]\nbuild = [\"git\", \"frobnicate\"]\nworker = [\"x\"]\n");
@@ -279,7 +279,7 @@ fn the_script_of_ci_gates_a_repository_and_leaves_it_as_it_was() {
     };
     assert_eq!(gate(&["--base", "nowhere", "--judge", PROGRAM]).0, 2);
     assert_eq!(gate(&["--judge", "no-such-program"]).0, 2);
-    // What both builds need is there already, and a test fetches nothing.
+    // The dependencies of both builds are already present, and a test fetches nothing.
     let own = ["--base", "main", "--judge", PROGRAM, "--folder", "out", "--network"];
     let (code, said) = gate(&[&own[..], &["--", "--effort", "quick", "--launches", "2"]].concat());
     assert_eq!(code, 3, "{said}");

@@ -20,10 +20,10 @@ mod tests {
 
     use crate::damage::Damage;
 
-    /// What one input may take.
+    /// Limits of one input.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// What all inputs of a kind together may take at any time.
+    /// Limit of all inputs of a kind together, at any time.
     const MOST_BYTES: u64 = 256_000_000;
 
     fn number(variable: &str, otherwise: u64) -> u64 {
@@ -90,7 +90,7 @@ mod tests {
                 let mut damage = Damage::new(seed.wrapping_mul(1_000_003).wrapping_add(number) << 1);
                 let own = &valid[number as usize % valid.len()];
                 let content = damage.of(own, &valid);
-                // What is wrong with it can be looked at behind a panic or a hang.
+                // The last input stays for inspection after a panic or a hang.
                 fs::write(&kept, &content).unwrap();
                 let is_taken = read(&content);
                 if kind == "baseline" {

@@ -16,10 +16,10 @@ use crate::tools;
 /// No browser takes this long to start or to end on any machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a process and its files are looked at.
+/// Interval at which a process and its files are checked.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What keeps a browser to itself: no questions of a first start, and no traffic of its own.
+/// Flags that keep the browser quiet: no questions at the first start, and no traffic of its own.
 const ARGUMENTS: [&str; 15] = [
     "--headless",
     "--remote-debugging-port=0",
@@ -160,7 +160,7 @@ impl Process {
         }
     }
 
-    /// What it said last, because the first lines are about what a container lacks.
+    /// Returns its last lines, because the first ones concern missing parts of a container.
     fn words(&self) -> String {
         let text = fs::read(self.folder.path().join("stderr")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

@@ -9,7 +9,7 @@ use perfharness_platform::env;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_perfharness");
 
-/// What a page has to have, so that a check that does not find it has failed.
+/// Required parts of a page: a check that does not find them has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A filter with all its fields, tables that can be sorted, and plots with points.

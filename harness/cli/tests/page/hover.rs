@@ -3,7 +3,7 @@
 use crate::documents::{Document, Kind};
 use crate::tab::{Point, Tab, View};
 
-/// Where a tip has much room, and where it has little.
+/// Positions with much room for a tip, and with little.
 const WIDTHS: [u32; 2] = [1000, 400];
 
 /// Moves the pointer over a point of each plot.
@@ -20,7 +20,7 @@ pub(crate) fn check(tab: &mut Tab<'_>, document: &Document) -> Vec<String> {
                 Vec::new()
             };
         }
-        // What is wrong with one point is wrong with others.
+        // One failing point is enough.
         let found = (0..count).map(|index| check_point(tab, index)).find(|found| !found.is_empty());
         let found = found.into_iter().flatten().chain(tab.reported());
         findings.extend(found.map(|finding| format!("{width} px: {finding}")));

@@ -30,7 +30,7 @@ const fn mistake(what: &'static str, from: &'static str, to: &'static str, findi
 /// The place before the end of the document.
 const END: &str = "</main>";
 
-/// What a look at one view finds.
+/// Mistakes that a check of one view finds.
 const IN_ONE_VIEW: &[Mistake] = &[
     mistake(
         "too wide",

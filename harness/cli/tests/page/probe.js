@@ -114,7 +114,7 @@ globalThis.probe = (() => {
         return about(out.map(([element]) => element), "names something outside the page");
     }
 
-    // What only works with the script is only there with the script.
+    // Script-only elements exist only with the script.
     function partsOfTheScript(script) {
         const form = document.querySelector("form#filter");
         const findings = [];
@@ -231,7 +231,7 @@ globalThis.probe = (() => {
         return options.map(({ value }) => value).filter((value) => value);
     }
 
-    // What is chosen, one after the other, and nothing at the end.
+    // The choices one after the other, and nothing at the end.
     function choices() {
         const of = (field) => valuesOffered(field).map((value) => ({ [field]: value }));
         return [...of("workload"), ...of("verdict"), {}];
@@ -256,7 +256,7 @@ globalThis.probe = (() => {
         return [];
     }
 
-    // Elements with values that nobody can ask for.
+    // Elements with values that no control offers.
     function unofferedValues() {
         return ["workload", "verdict"].filter(control).flatMap((field) => {
             const offered = valuesOffered(field);
@@ -265,7 +265,7 @@ globalThis.probe = (() => {
         });
     }
 
-    // What somebody could look for: the name of something, and of something that lies within something else.
+    // Possible searches: the name of an element, and of one within another.
     function textsToLookFor() {
         const named = filtered().filter(({ dataset }) => dataset.name);
         const within = named.find((element) => element.parentElement.closest("[data-workload]"));
@@ -328,7 +328,7 @@ globalThis.probe = (() => {
         const rises = (list, compare) => list.every((value, i) => i === 0 || sign * compare(list[i - 1], value) <= 0);
         if (kind === "number") {
             const there = values.map((value) => value.trim() !== "" && Number.isFinite(Number(value)));
-            // What has no value is at one end.
+            // Rows without a value are at one end.
             const edges = there.filter((is, i) => i > 0 && is !== there[i - 1]).length;
             return edges <= 1 && rises(values.filter((_, i) => there[i]).map(Number), (a, b) => a - b);
         }
@@ -358,7 +358,7 @@ globalThis.probe = (() => {
         return [...findings, ...about(others, "aria-sort is left over")];
     }
 
-    // Two different values: without them nobody sees whether a table was sorted.
+    // Two different values, which sorting needs to have an effect.
     const tells = (th) => new Set(valuesOf(th).flat()).size > 1;
 
     function sortParts() {

@@ -13,7 +13,7 @@ const PROBE: &str = include_str!("probe.js");
 /// The height of the window, that of a small laptop.
 const HEIGHT: u32 = 800;
 
-/// How a page is looked at.
+/// A way to view a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     /// The width of the window in CSS pixels.
@@ -110,7 +110,7 @@ impl<'c> Tab<'c> {
             tab.must(&format!("{domain}.enable"), json!({}));
         }
         tab.must("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
-        // Without it no element has the focus in a window that nobody looks at.
+        // Without this, no element has the focus in a window in the background.
         tab.must("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
         tab
     }
@@ -156,7 +156,7 @@ impl<'c> Tab<'c> {
         loaded.unwrap();
     }
 
-    /// What an expression comes to, beside the page's own script; a promise is waited for.
+    /// Evaluates an expression beside the page's own script, and waits for a promise.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Result<Value, String> {
         let mut answer = self.call(
             "Runtime.evaluate",
@@ -188,7 +188,7 @@ impl<'c> Tab<'c> {
     /// What was reported since the document was opened: errors in the console, breaches of its content security policy,
     /// uncaught exceptions, and requests for anything but itself.
     pub(crate) fn reported(&mut self) -> Vec<String> {
-        // What happened before this answer was reported before it.
+        // Events before this answer were reported before it.
         let alive = self.evaluate("probe.painted()").err();
         let events = self.connection.take_events();
         let mut findings: Vec<String> = events.iter().filter_map(|event| self.report_of(event)).collect();
@@ -317,7 +317,7 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text of the protocol").to_owned()
 }
 
-/// What a call of the console was given, in words.
+/// Returns the arguments of a console call in words.
 fn console_text(arguments: &Value) -> String {
     let words = arguments.as_array().into_iter().flatten().map(|argument| match &argument["value"] {
         Value::Null => argument["description"].as_str().unwrap_or_default().to_owned(),

@@ -13,7 +13,7 @@ use crate::tab::{Tab, View};
 /// A telephone, a window beside another one, and a large window.
 const WIDTHS: [u32; 3] = [400, 1000, 1600];
 
-/// What a printer has beside its margins on A4, at 96 pixels an inch.
+/// Printable width of A4 at 96 pixels per inch.
 const PAPER: u32 = 700;
 
 /// Well below the largest texture of every GPU, because Chromium leaves blank what is beyond it.

@@ -6,7 +6,7 @@
 pub(crate) mod color;
 mod scale;
 
-pub(crate) use scale::Scale;
+pub(crate) use scale::AxisScale;
 
 use plotters::coord::Shift;
 use plotters::prelude::{

@@ -2,7 +2,7 @@
 
 /// A horizontal or vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     /// Value at the first pixel.
     pub(crate) from: f64,
     /// Value at the last pixel.
@@ -24,7 +24,7 @@ const SMALLEST: f64 = f64::from_bits(1);
 /// The bound 2^53, up to which an integer differs from the next one.
 const COUNTABLE: f64 = 9_007_199_254_740_992.0;
 
-impl Scale {
+impl AxisScale {
     /// Returns a scale that shows all positive values with a margin; `None` if there are none.
     pub(crate) fn fit(values: impl Iterator<Item = f64>, first: i32, last: i32) -> Option<Self> {
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
@@ -123,20 +123,20 @@ mod tests {
     #[test]
     fn ends_are_at_the_ends() {
         for scale in [
-            Scale { from: 2.0, to: 10.0, first: 100, last: 300, log: false },
-            Scale::log(2.0, 10.0, 100, 300),
+            AxisScale { from: 2.0, to: 10.0, first: 100, last: 300, log: false },
+            AxisScale::log(2.0, 10.0, 100, 300),
         ] {
             assert_eq!((scale.at(2.0), scale.at(10.0)), (100, 300));
         }
-        assert_eq!(Scale::log(1.0, 100.0, 0, 200).at(10.0), 100);
+        assert_eq!(AxisScale::log(1.0, 100.0, 0, 200).at(10.0), 100);
     }
 
     #[test]
     fn ticks_are_round_within_the_axis_and_not_too_many() {
-        let linear = Scale { from: 3.1, to: 9.7, first: 0, last: 1, log: false };
+        let linear = AxisScale { from: 3.1, to: 9.7, first: 0, last: 1, log: false };
         assert_eq!(linear.ticks(5), [4.0, 6.0, 8.0]);
-        assert_eq!(Scale::log(0.9, 12.0, 0, 1).ticks(6), [1.0, 2.0, 5.0, 10.0]);
-        for scale in [Scale::log(1e-3, 1e12, 0, 1), Scale::log(1.0, 1e4, 0, 1), linear] {
+        assert_eq!(AxisScale::log(0.9, 12.0, 0, 1).ticks(6), [1.0, 2.0, 5.0, 10.0]);
+        for scale in [AxisScale::log(1e-3, 1e12, 0, 1), AxisScale::log(1.0, 1e4, 0, 1), linear] {
             let ticks = scale.ticks(6);
             assert!(!ticks.is_empty() && ticks.len() <= 7, "{ticks:?}");
             assert!(ticks.iter().all(|tick| *tick >= scale.from && *tick <= scale.to));
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn values_that_hardly_differ_are_not_blown_up() {
-        let scale = Scale::fit([100.0, 100.01].into_iter(), 0, 1000).unwrap();
+        let scale = AxisScale::fit([100.0, 100.01].into_iter(), 0, 1000).unwrap();
         assert!(scale.at(100.01) - scale.at(100.0) < 10);
     }
 
     #[test]
     fn nothing_positive_has_no_scale() {
-        assert_eq!(Scale::fit([f64::NAN, 0.0, -1.0, f64::INFINITY].into_iter(), 0, 1), None);
+        assert_eq!(AxisScale::fit([f64::NAN, 0.0, -1.0, f64::INFINITY].into_iter(), 0, 1), None);
     }
 
     /// Any number that a record can hold or arithmetic can yield.
@@ -162,7 +162,7 @@ mod tests {
         prop_oneof![any::<u64>().prop_map(f64::from_bits), proptest::sample::select(extreme)]
     }
 
-    fn assert_bounded(scale: &Scale, most: usize) {
+    fn assert_bounded(scale: &AxisScale, most: usize) {
         let ticks = scale.ticks(most);
         assert!(ticks.len() <= most + 1, "{scale:?}: {} ticks", ticks.len());
         assert!(ticks.iter().all(|tick| *tick >= scale.from && *tick <= scale.to), "{scale:?}: {ticks:?}");
@@ -180,7 +180,7 @@ mod tests {
             log in any::<bool>(),
             most in 0_usize..12,
         ) {
-            assert_bounded(&Scale { from: ends.0, to: ends.1, first: 0, last: 1_000, log }, most);
+            assert_bounded(&AxisScale { from: ends.0, to: ends.1, first: 0, last: 1_000, log }, most);
         }
 
         #[test]
@@ -188,7 +188,7 @@ mod tests {
             values in proptest::collection::vec(any_number(), 0..5),
             most in 0_usize..12,
         ) {
-            if let Some(scale) = Scale::fit(values.iter().copied(), 0, 1_000) {
+            if let Some(scale) = AxisScale::fit(values.iter().copied(), 0, 1_000) {
                 assert!(scale.from.is_finite() && scale.to.is_finite() && scale.from < scale.to, "{scale:?}");
                 assert_bounded(&scale, most);
                 for value in values.into_iter().filter(|value| value.is_finite() && *value > 0.0) {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn an_axis_over_all_numbers_has_ticks() {
-        let scale = Scale::fit([5e-324, 1e308].into_iter(), 0, 1_000).unwrap();
+        let scale = AxisScale::fit([5e-324, 1e308].into_iter(), 0, 1_000).unwrap();
         assert!((2..=7).contains(&scale.ticks(6).len()), "{:?}", scale.ticks(6));
         assert!(scale.at(1e308) - scale.at(5e-324) > 900);
     }

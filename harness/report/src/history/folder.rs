@@ -8,7 +8,7 @@ use perfharness_record::compare::{GateReport, REPORT_VERSION};
 use perfharness_record::json::{JsonError, RECORD_LIMITS};
 use perfharness_record::{RunRecord, file, json};
 
-use super::{SUMMARY_VERSION, Summary};
+use super::{RunSummary, SUMMARY_VERSION};
 
 /// Name of the file with the summary of a run, in the folder of its commit.
 pub const SUMMARY_FILE: &str = "summary.json";
@@ -21,7 +21,7 @@ pub struct Reports {
 
 /// A run in the folder of its commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRun {
     /// The folder of the commit.
     pub folder: PathBuf,
     /// The record.
@@ -50,7 +50,7 @@ impl Reports {
     ///
     /// # Errors
     /// Returns an error if the folder cannot be listed. A folder that does not exist has no runs.
-    pub fn runs(&self) -> io::Result<Vec<Found>> {
+    pub fn runs(&self) -> io::Result<Vec<FoundRun>> {
         let entries = match std::fs::read_dir(&self.root) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -58,7 +58,7 @@ impl Reports {
         };
         let mut found = Vec::new();
         for entry in entries {
-            found.extend(Found::in_folder(&entry?.path()));
+            found.extend(FoundRun::in_folder(&entry?.path()));
         }
         found.sort_by(|a, b| a.folder.cmp(&b.folder));
         Ok(found)
@@ -68,7 +68,7 @@ impl Reports {
     ///
     /// # Errors
     /// Returns an error if the folder cannot be listed.
-    pub fn summaries(&self) -> io::Result<(Vec<Summary>, Vec<String>)> {
+    pub fn summaries(&self) -> io::Result<(Vec<RunSummary>, Vec<String>)> {
         let mut summaries = Vec::new();
         let mut remarks = Vec::new();
         for found in self.runs()? {
@@ -81,14 +81,15 @@ impl Reports {
     }
 
     /// Reads the summary beside a record; makes a new one if it is missing, damaged or of another record.
-    fn summary(&self, found: &Found, remarks: &mut Vec<String>) -> Result<Summary, file::RecordError> {
+    fn summary(&self, found: &FoundRun, remarks: &mut Vec<String>) -> Result<RunSummary, file::RecordError> {
         let of = found.state();
         let path = found.folder.join(SUMMARY_FILE);
         let text = file::read_text(&path, RECORD_LIMITS.bytes).ok();
-        let known = text.and_then(|text| json::read::<Summary>(&text, RECORD_LIMITS, SUMMARY_VERSION).ok());
+        let known =
+            text.and_then(|text| json::read::<RunSummary>(&text, RECORD_LIMITS, SUMMARY_VERSION).ok());
         if let Some(known) = known.filter(|known| known.format == SUMMARY_VERSION && known.of == of) {
             // The page lies beside the record now; the stored path may lead elsewhere.
-            return Ok(Summary { page: self.relative(&found.page()), ..known });
+            return Ok(RunSummary { page: self.relative(&found.page()), ..known });
         }
         let record = file::read(&found.record)?;
         let gate = found.gate.as_deref().and_then(|path| match read_gate(path) {
@@ -103,8 +104,8 @@ impl Reports {
     }
 
     /// Summarizes a run and writes the summary beside the record. A failure to write it only costs time later.
-    pub fn keep(&self, found: &Found, record: &RunRecord, gate: Option<&GateReport>) -> Summary {
-        let summary = Summary::new(record, gate, self.relative(&found.page()), found.state());
+    pub fn keep(&self, found: &FoundRun, record: &RunRecord, gate: Option<&GateReport>) -> RunSummary {
+        let summary = RunSummary::new(record, gate, self.relative(&found.page()), found.state());
         if let Ok(text) = serde_json::to_vec(&summary) {
             let _ = file::write_atomically(&found.folder.join(SUMMARY_FILE), &text);
         }
@@ -120,7 +121,7 @@ impl Reports {
     }
 }
 
-impl Found {
+impl FoundRun {
     /// Finds the record of a run in the folder of a commit, or that of a gate if there is no other.
     pub fn in_folder(folder: &Path) -> Option<Self> {
         let file = |path: &str| Some(folder.join(path)).filter(|path| path.is_file());

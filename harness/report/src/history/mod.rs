@@ -1,11 +1,11 @@
 //! Summaries of the known runs, for pages that show many runs side by side.
 //!
 //! The record of two hundred benchmarks takes a megabyte, so that a page cannot read a thousand of them. A small
-//! [`Summary`] therefore lies beside each record, and is replaced if it is missing or the record changed.
+//! [`RunSummary`] therefore lies beside each record, and is replaced if it is missing or the record changed.
 
 mod folder;
 
-pub use folder::{Found, Reports, SUMMARY_FILE, parse_gate, read_gate};
+pub use folder::{FoundRun, Reports, SUMMARY_FILE, parse_gate, read_gate};
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub const SUMMARY_VERSION: u32 = 1;
 
 /// The facts of a run that are shown beside those of other runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct RunSummary {
     /// Version of this format.
     pub format: u32,
     /// State of the files that it was made from: their sizes and modification times.
@@ -76,7 +76,7 @@ pub struct BenchmarkSummary {
     pub accepted: bool,
 }
 
-impl Summary {
+impl RunSummary {
     /// Summarizes a record and the report of a gate on it.
     pub fn new(record: &RunRecord, gate: Option<&GateReport>, page: String, of: String) -> Self {
         let failed = record.benchmarks.iter().filter(|b| b.failed()).count();
@@ -130,14 +130,14 @@ impl Summary {
 
 /// Marks the run whose figures were accepted. If the accepted run is unknown, marks the first run of the machine
 /// class that started at the acceptance or later.
-pub fn mark_accepted(summaries: &mut [Summary], baselines: &[Baseline]) {
+pub fn mark_accepted(summaries: &mut [RunSummary], baselines: &[Baseline]) {
     summaries.sort_by(|a, b| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
     for baseline in baselines {
         for entry in &baseline.benchmarks {
             let Some(acceptance) = baseline.acceptance(entry) else { continue };
             let id = entry.id.to_string();
             let of_class =
-                |run: &&mut Summary| run.class == baseline.class && run.benchmarks.contains_key(&id);
+                |run: &&mut RunSummary| run.class == baseline.class && run.benchmarks.contains_key(&id);
             let last = acceptance.runs.last();
             let accepted = summaries.iter_mut().filter(of_class).find(|run| last == Some(&run.run));
             let accepted = match accepted {

@@ -8,7 +8,7 @@ use plotters::style::RGBColor;
 
 use super::MemoryFacts;
 use crate::drawing::color::{self, BAD, GRID, INK, MUTED};
-use crate::drawing::{Align, Canvas, PlotError, Scale, draw, failed};
+use crate::drawing::{Align, AxisScale, Canvas, PlotError, draw, failed};
 
 const WIDTH: i32 = 760;
 const LEFT: i32 = 92;
@@ -36,7 +36,7 @@ struct Panel {
 pub(crate) fn memory_plot(benchmark: &str, facts: &MemoryFacts) -> Result<String, PlotError> {
     let panels = panels(facts);
     let height = TOP + panels.len() as i32 * PANEL + BOTTOM;
-    let x = Scale {
+    let x = AxisScale {
         from: 0.0,
         to: (facts.iterations as f64).max(1.0),
         first: LEFT,
@@ -92,13 +92,13 @@ fn word(finding: &Finding) -> &'static str {
     }
 }
 
-fn draw_panel(canvas: &Canvas<'_>, panel: &Panel, x: &Scale, top: i32) -> Result<(), PlotError> {
+fn draw_panel(canvas: &Canvas<'_>, panel: &Panel, x: &AxisScale, top: i32) -> Result<(), PlotError> {
     let (upper, lower) = (top + TITLE, top + PANEL - GAP);
     let values = || panel.points.iter().map(|(_, value)| *value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     // A series that hardly changes gets an axis that does not exaggerate the change.
     let room = ((most - least) * 0.05).max(most.abs() * 0.005).max(1e-3);
-    let y = Scale { from: least - room, to: most + room, first: lower, last: upper, log: false };
+    let y = AxisScale { from: least - room, to: most + room, first: lower, last: upper, log: false };
     canvas.text(
         &panel.title,
         (LEFT, top + TITLE / 2),

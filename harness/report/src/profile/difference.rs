@@ -48,7 +48,7 @@ impl Difference {
         if (&reference.unit, reference.clock) != (&candidate.unit, candidate.clock) {
             return None;
         }
-        let scale = Scale::of(&reference.unit, reference.per_iteration().max(candidate.per_iteration()));
+        let scale = UnitScale::of(&reference.unit, reference.per_iteration().max(candidate.per_iteration()));
         let both = Common::of(reference, candidate);
         Some(Self {
             root: root.to_owned(),
@@ -135,7 +135,7 @@ impl<'a> Common<'a> {
         }
     }
 
-    fn weigh(&self, profile: &StackProfile, scale: &Scale) -> Vec<Weighted> {
+    fn weigh(&self, profile: &StackProfile, scale: &UnitScale) -> Vec<Weighted> {
         let weigh = |(frames, weight): (&Vec<String>, u64)| Weighted {
             frames: frames.clone(),
             weight,
@@ -166,13 +166,13 @@ impl<'a> Common<'a> {
 /// Factor to whole numbers, which folded lines require: the unit is so small that rounding errors disappear in the
 /// width of a sample.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct UnitScale {
     factor: f64,
     /// The unit, per iteration.
     pub(super) unit: String,
 }
 
-impl Scale {
+impl UnitScale {
     /// Smallest number of steps per iteration, if the unit can be that small. A profile has some thousand samples.
     const STEPS: f64 = 1e5;
 
@@ -324,13 +324,13 @@ mod tests {
 
     #[test]
     fn units_are_as_small_as_whole_numbers_need() {
-        let unit = |ns| Scale::of("ns", ns).unit;
+        let unit = |ns| UnitScale::of("ns", ns).unit;
         assert_eq!(unit(2.2e9), "µs per iteration");
         assert_eq!(unit(2.2e6), "ns per iteration");
         assert_eq!(unit(300.0), "ps per iteration");
         assert_eq!(unit(0.0), "as per iteration");
         assert_eq!(unit(f64::NAN), "as per iteration");
-        assert_eq!(Scale::of("bytes", 1e6).unit, "bytes per iteration");
-        assert_eq!(Scale::of("bytes", 1e3).unit, "thousandths of bytes per iteration");
+        assert_eq!(UnitScale::of("bytes", 1e6).unit, "bytes per iteration");
+        assert_eq!(UnitScale::of("bytes", 1e3).unit, "thousandths of bytes per iteration");
     }
 }

@@ -12,7 +12,7 @@ use super::index::{
 };
 use super::pprof::pprof;
 use super::speedscope::speedscope;
-use super::svg::{Sides, differential, flame_graph};
+use super::svg::{SideNames, differential, flame_graph};
 use super::{Difference, ProfileFormat, Widths};
 use crate::file_names::FileNames;
 use crate::folder::{write_file, write_index};
@@ -74,7 +74,7 @@ pub fn write(
         Former::Replaced => FlameIndex::default(),
     };
     let names = FileNames::divided_by("-").without(index.files().map(stem));
-    let mut writer = Writer { folder, formats, names };
+    let mut writer = GraphWriter { folder, formats, names };
     for shot in shots {
         let profile = match &shot.profiled.profile {
             Ok(profile) => ProfileState::Taken(writer.profile(&shot.side, profile)?),
@@ -126,13 +126,13 @@ fn stem(file: &str) -> &str {
     formats.into_iter().find_map(end).unwrap_or(file)
 }
 
-struct Writer<'a> {
+struct GraphWriter<'a> {
     folder: &'a Path,
     formats: &'a [ProfileFormat],
     names: FileNames,
 }
 
-impl Writer<'_> {
+impl GraphWriter<'_> {
     fn file(
         &self,
         stem: &str,
@@ -192,10 +192,10 @@ impl Writer<'_> {
         let id = &candidate.side.benchmark;
         let against_base = reference.side.origin == Origin::Base;
         let (case, sides) = if against_base {
-            (id.to_string(), Sides { reference: BASE, candidate: HEAD })
+            (id.to_string(), SideNames { reference: BASE, candidate: HEAD })
         } else {
             let reference = reference.side.benchmark.variant.as_str();
-            (format!("{}/{}", id.workload, id.case), Sides { reference, candidate: id.variant.as_str() })
+            (format!("{}/{}", id.workload, id.case), SideNames { reference, candidate: id.variant.as_str() })
         };
         let Some(difference) = Difference::new(before, after, &case) else { return Ok(Vec::new()) };
         let mut graphs = Vec::new();
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(names(folder.path()), due);
         let id = "w/c/v".parse().unwrap();
         assert_eq!(index.flame_graph(&id), Some("w-c-v.svg"));
-        assert_eq!(index.differential(&id, &id, Widths::Reference), None, "a base is no other benchmark");
+        assert_eq!(index.differential(&id, &id, Widths::Reference), None, "a base is not another benchmark");
         let removed = std::fs::read_to_string(folder.path().join("w-c-v-base-against-head.svg")).unwrap();
         assert!(removed.contains("w/c/v: base against head"));
     }

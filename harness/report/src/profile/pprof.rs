@@ -12,7 +12,7 @@ use perfharness_record::StackProfile;
 /// Encodes one profile; `benchmark` is the root of all stacks. Each sample has the count of its stack and the amount
 /// that it stands for.
 pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
-    let mut texts = Texts::default();
+    let mut texts = StringTable::default();
     // The format requires that the first text is empty.
     texts.number("");
     let (kind, unit) = match (profile.unit.as_str(), profile.clock) {
@@ -72,7 +72,7 @@ pub(super) fn pprof(profile: &StackProfile, benchmark: &str) -> Vec<u8> {
     file.0
 }
 
-fn value_type(texts: &mut Texts, kind: &str, unit: &str) -> Message {
+fn value_type(texts: &mut StringTable, kind: &str, unit: &str) -> Message {
     let mut message = Message::default();
     message.number(1, texts.number(kind));
     message.number(2, texts.number(unit));
@@ -81,12 +81,12 @@ fn value_type(texts: &mut Texts, kind: &str, unit: &str) -> Message {
 
 /// The string table: messages refer to texts by number.
 #[derive(Default)]
-struct Texts {
+struct StringTable {
     all: Vec<String>,
     numbers: BTreeMap<String, u64>,
 }
 
-impl Texts {
+impl StringTable {
     fn number(&mut self, text: &str) -> u64 {
         if let Some(number) = self.numbers.get(text) {
             return *number;

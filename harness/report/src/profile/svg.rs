@@ -7,19 +7,19 @@ use inferno::flamegraph::{Options, Palette, from_lines};
 use perfharness_contract::protocol::ProfileClock;
 use perfharness_record::{StackProfile, fold, units};
 
-use super::difference::Scale;
+use super::difference::UnitScale;
 use super::{Difference, Widths};
 
 /// Names of the two sides of a differential graph.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sides<'a> {
+pub(super) struct SideNames<'a> {
     pub(super) reference: &'a str,
     pub(super) candidate: &'a str,
 }
 
 /// Draws the flame graph of one benchmark; the widths are amounts per iteration.
 pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result<Vec<u8>> {
-    let scale = Scale::of(&profile.unit, profile.per_iteration());
+    let scale = UnitScale::of(&profile.unit, profile.per_iteration());
     let lines = fold(benchmark, scale.weights(profile).map(|(frames, weight)| (frames.as_slice(), weight)));
     let waiting = match profile.clock {
         ProfileClock::Cpu => "; excludes waiting",
@@ -41,11 +41,11 @@ pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result
 pub(super) fn differential(
     difference: &Difference,
     profiles: (&StackProfile, &StackProfile),
-    sides: Sides<'_>,
+    sides: SideNames<'_>,
     case: &str,
     widths: Widths,
 ) -> io::Result<Vec<u8>> {
-    let Sides { reference, candidate } = sides;
+    let SideNames { reference, candidate } = sides;
     let of = match widths {
         Widths::Reference => reference,
         Widths::Candidate => candidate,
@@ -129,7 +129,7 @@ mod tests {
         let slow = profile(10, 1e6, &[("run;open", 3), ("run;write", 1)]);
         let fast = profile(10, 1e6, &[("run;write", 1), ("run;batch", 1)]);
         let difference = Difference::new(&slow, &fast, "w/c").unwrap();
-        let sides = Sides { reference: "slow", candidate: "fast" };
+        let sides = SideNames { reference: "slow", candidate: "fast" };
         let graph = |widths| text(differential(&difference, (&slow, &fast), sides, "w/c", widths));
         let removed = graph(Widths::Reference);
         assert!(removed.contains("open (300,000 ns per iteration, 75.00%; -75.00%)"), "{removed}");

@@ -105,18 +105,18 @@ fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String 
 
 /// Renders the notes of workers; each distinct note once.
 fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for benchmark in benchmarks {
         for note in &benchmark.notes {
             let variant = benchmark.id.variant.as_str();
-            match told.iter_mut().find(|(known, _)| known == note) {
+            match notes.iter_mut().find(|(known, _)| known == note) {
                 Some((_, variants)) => variants.push(variant),
-                None => told.push((note, vec![variant])),
+                None => notes.push((note, vec![variant])),
             }
         }
     }
     let mut text = String::new();
-    for (note, variants) in told {
+    for (note, variants) in notes {
         for line in wrap(&format!("{}: {note}", variants.join(", ")), layout.width, 4) {
             let _ = writeln!(text, "  {line}");
         }

@@ -295,7 +295,7 @@ pub(in crate::trace) mod tests {
     }
 
     #[test]
-    fn whatever_a_worker_calls_things_the_file_is_json_and_obeys_nobody() {
+    fn hostile_names_of_a_worker_stay_text_in_valid_json() {
         let mut timeline = timeline();
         let hostile = "\"}],\"x\":\"\\ \n\t\u{1b}[31m\u{0}\u{202e}</script>";
         timeline.trace.spans = vec![span(hostile, hostile, TraceKind::Other, 5_100, 1)];

@@ -1,4 +1,4 @@
-//! What was asked for: ways to ask for nothing, or for too little.
+//! Requests for nothing, or for too little.
 
 use super::table::{BOTH, GATED, ROW, Repo, Row};
 

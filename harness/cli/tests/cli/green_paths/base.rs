@@ -1,8 +1,8 @@
-//! What the base had in its plan and could not be compared is open: ways to lose the base.
+//! Benchmarks in the plan of the base that could not be compared are open: ways to lose the base.
 
 use super::table::{GATED, ROW, Repo, Row, WORKER};
 
-/// What the change mends in the base while it plants.
+/// A fix of the base that accompanies the planted slowdown.
 fn mend(repo: &Repo, broken: &str) {
     repo.code(broken, "");
     repo.plant();

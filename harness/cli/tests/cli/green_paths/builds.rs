@@ -1,4 +1,4 @@
-//! What is measured is what was built from each side, and all of it: ways to take one build for another.
+//! Each side measures what was built from it, completely: ways to confuse two builds.
 
 use super::table::{BUILD, OF_BUILD, ROW, Repo, Row, UNIX, WORKER};
 

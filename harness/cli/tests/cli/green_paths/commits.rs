@@ -97,7 +97,7 @@ rows! {
 }
 
 rows! {
-    /// The file is in no commit, so that the base is measured against itself; a warning is all that tells.
+    /// No commit contains the file, so that the base is measured against itself; only a warning says so.
     a_new_file_that_git_does_not_know: Row {
         base: with_module,
         arrange: |repo| repo.write("bench/amount.py", "FACTOR = 2\n"),
@@ -112,7 +112,7 @@ rows! {
         expect: &[2, 3],
         ..OWN
     };
-    /// Git is told to look away from the changed file.
+    /// Git is configured to ignore changes of the file.
     a_changed_file_that_git_is_told_to_ignore: Row {
         arrange: |repo| { repo.git(&["update-index", "--assume-unchanged", WORKER]); repo.plant(); },
         is_committed: false,

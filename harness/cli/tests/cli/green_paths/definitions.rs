@@ -6,7 +6,7 @@ use super::table::{GATED, ROW, Repo, Row};
 const OWN: Row = Row { base: |repo| repo.configure(GATED), ..ROW };
 /// A definition that the head changed, and a change that is found all the same.
 const REDEFINED: Row = Row { expect: &[3], finds: &["redefined"], ..OWN };
-/// The same where figures of both may be told apart no more, because they mean different things.
+/// The same if the figures of both mean different things and cannot be compared.
 const APART: Row = Row { expect: &[3, 4], finds: &["redefined"], ..OWN };
 
 const COPIES: &str = "{\"id\": \"copies\", \"unit\": \"count\", \"kind\": \"exact\"}";

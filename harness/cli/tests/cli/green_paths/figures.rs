@@ -129,7 +129,7 @@ rows! {
 }
 
 rows! {
-    /// Figures are judged by the definition of whoever is judged, though they were accepted with another one.
+    /// The definition of the judged side applies to figures, although they were accepted with another one.
     accepted_figures_and_a_direction_that_is_neutral: Row {
         arrange: |repo| { repo.plant(); repo.code("\"kind\": \"exact\"}", "\"kind\": \"exact\", \"direction\": \"neutral\"}"); },
         expect: &[3, 4],

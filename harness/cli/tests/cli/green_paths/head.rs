@@ -1,4 +1,4 @@
-//! What the base had and the change drops or lets fail is a failure: ways to lose what is judged.
+//! A benchmark of the base that the change drops or breaks is a failure: ways to lose the judged side.
 
 use super::table::{GATED, ROW, Repo, Row, UNIX, WORKER};
 

@@ -10,7 +10,7 @@ use perfharness_platform::env;
 use super::table::{GATED, ROW, Repo, Row, UNIX};
 use crate::fixture::{Done, Running, require_signals};
 
-/// How many gates of one repository are started, where somebody wants to know it better than in a run of all tests.
+/// Variable with the number of gates of one repository to start at once.
 const NUMBER: &str = "PERFHARNESS_GATES";
 const FEW: usize = 12;
 const AT_A_TIME: usize = 4;
@@ -67,7 +67,7 @@ fn signalled(repo: &Repo, row: &Row, signal: &str) -> Done {
     running.wait()
 }
 
-/// A change whose worker takes its time, and tells that it is measured.
+/// A change whose worker is slow and reports that it is measured.
 const SLOW: Row = Row {
     arrange: |repo| {
         repo.plant();

@@ -1,4 +1,4 @@
-//! What a row of the table is, and the repository that it is about.
+//! The rows of the table and their repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -315,12 +315,12 @@ impl Repo {
         call
     }
 
-    /// Where the record of a call goes.
+    /// The record of a call.
     pub(super) fn record(&self) -> PathBuf {
         self.harness.path("out/run.json")
     }
 
-    /// What the last call found; null where it did not come to that.
+    /// The findings of the last call; null if it did not get that far.
     pub(super) fn found(&self) -> Value {
         found_beside(&self.record())
     }

@@ -5,11 +5,11 @@ use perfharness_record::RunRecord;
 use perfharness_verdict::Interval;
 use serde::Serialize;
 
-use super::{Figure, direction, figures, units};
+use super::{ExportedFigure, direction, figures, units};
 
 /// One figure.
 #[derive(Serialize)]
-pub(super) struct Entry {
+pub(super) struct ActionEntry {
     name: String,
     unit: String,
     value: Number,
@@ -19,15 +19,16 @@ pub(super) struct Entry {
 }
 
 /// Returns the figures of metrics with this direction, in the order of the record.
-pub(super) fn entries(record: &RunRecord, wanted: Direction) -> Vec<Entry> {
-    let is_wanted = |figure: &Figure<'_>| direction(record, figure.workload(), figure.metric) == Some(wanted);
+pub(super) fn entries(record: &RunRecord, wanted: Direction) -> Vec<ActionEntry> {
+    let is_wanted =
+        |figure: &ExportedFigure<'_>| direction(record, figure.workload(), figure.metric) == Some(wanted);
     figures(record).filter(is_wanted).map(|figure| entry(record, &figure)).collect()
 }
 
-fn entry(record: &RunRecord, figure: &Figure<'_>) -> Entry {
+fn entry(record: &RunRecord, figure: &ExportedFigure<'_>) -> ActionEntry {
     let interval =
         figure.record.interval.filter(|interval| interval.lower.is_finite() && interval.upper.is_finite());
-    Entry {
+    ActionEntry {
         // The action matches the figures of other commits by name.
         name: in_code(&format!("{}/{}", figure.benchmark.id, figure.metric)),
         unit: in_prose(&figure.record.unit),
@@ -42,7 +43,7 @@ fn range(value: f64, interval: Interval) -> String {
     format!("± {}", units::digits((interval.upper - value).max(value - interval.lower)))
 }
 
-fn extra(record: &RunRecord, figure: &Figure<'_>, interval: Option<Interval>) -> String {
+fn extra(record: &RunRecord, figure: &ExportedFigure<'_>, interval: Option<Interval>) -> String {
     let shown = |value| units::value(&figure.record.unit, value);
     let mut facts = vec![match figure.record.launches.len() {
         1 => "1 launch".into(),

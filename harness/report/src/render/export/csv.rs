@@ -34,7 +34,7 @@ const COLUMNS: [&str; 18] = [
 
 /// One line, in the order of the columns. Numbers that are not finite become `NaN`, `inf` or `-inf`.
 #[derive(Serialize)]
-struct Line<'a> {
+struct CsvLine<'a> {
     workload: Cow<'a, str>,
     case: Cow<'a, str>,
     variant: Cow<'a, str>,
@@ -73,8 +73,8 @@ fn unit_of<'r>(record: &'r RunRecord, row: &Row<'_>) -> &'r str {
     definition(record, row.workload, row.metric).map_or("", |definition| definition.unit.as_str())
 }
 
-fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> Line<'a> {
-    Line {
+fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> CsvLine<'a> {
+    CsvLine {
         workload: inert(row.workload),
         case: inert(row.case),
         variant: inert(row.variant),

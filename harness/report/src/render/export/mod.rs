@@ -100,7 +100,7 @@ fn without_samples(record: &RunRecord) -> ExportError {
 }
 
 /// A finite value of a benchmark that ended well.
-struct Figure<'r> {
+struct ExportedFigure<'r> {
     benchmark: &'r BenchmarkRecord,
     /// Id of the metric.
     metric: &'r str,
@@ -108,19 +108,19 @@ struct Figure<'r> {
     value: f64,
 }
 
-impl<'r> Figure<'r> {
+impl<'r> ExportedFigure<'r> {
     fn workload(&self) -> &'r str {
         self.benchmark.id.workload.as_str()
     }
 }
 
 /// Returns all figures of the main run; those of a base and of confirmations are left out.
-fn figures(record: &RunRecord) -> impl Iterator<Item = Figure<'_>> {
+fn figures(record: &RunRecord) -> impl Iterator<Item = ExportedFigure<'_>> {
     let ok = record.benchmarks.iter().filter(|benchmark| benchmark.outcome.kind == OutcomeKind::Ok);
     ok.flat_map(|benchmark| {
         benchmark.metrics.iter().filter_map(move |(metric, record)| {
             let value = record.value.value().filter(|value| value.is_finite())?;
-            Some(Figure { benchmark, metric, record, value })
+            Some(ExportedFigure { benchmark, metric, record, value })
         })
     })
 }

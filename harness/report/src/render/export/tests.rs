@@ -64,9 +64,9 @@ fn csv_of_no_samples_is_its_head() {
 #[rstest]
 #[case::not_read(full(), &["run.samples.parquet", "20260301-120000-a"])]
 #[case::not_named(empty(), &["has no raw samples", "20260301-120000-a"])]
-fn csv_without_samples_says_what_is_missing(#[case] record: RunRecord, #[case] told: &[&str]) {
+fn csv_without_samples_says_what_is_missing(#[case] record: RunRecord, #[case] words: &[&str]) {
     let error = export(&record, None, ExportFormat::Csv).unwrap_err().to_string();
-    assert!(told.iter().all(|word| error.contains(word)), "{error}");
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
 
 #[test]

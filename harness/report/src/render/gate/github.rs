@@ -1,4 +1,4 @@
-//! What a gate found, as annotations of GitHub Actions.
+//! The report of a gate as annotations of GitHub Actions.
 
 use perfharness_record::compare::{GateReport, Row};
 use perfharness_record::plain_text::plain;
@@ -7,7 +7,7 @@ use perfharness_verdict::judge::{GateOutcome, Verdict};
 
 use crate::render::words::{self, Weight};
 
-/// How many annotations of a kind GitHub keeps of one step; it drops the others without a word.
+/// Largest number of annotations of a kind that GitHub keeps for a step; it silently drops the others.
 const MOST_OF_A_KIND: usize = 10;
 
 const TITLE: &str = "perfharness";
@@ -34,7 +34,7 @@ impl Kind {
         match outcome {
             GateOutcome::Ok => Self::Notice,
             GateOutcome::Undecided => Self::Warning,
-            // That nothing was compared must not look like a matter of noise.
+            // A gate that compared nothing must not look like noise.
             GateOutcome::NothingCompared
             | GateOutcome::Redefined
             | GateOutcome::Regressed
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// None for what nobody has to read beside the code.
+    /// Returns the kind of annotation; `None` if nobody needs the row beside the code.
     fn of_row(row: &Row) -> Option<Self> {
         match Weight::of(row) {
             Weight::Decides => Some(Self::of_outcome(row.judgement.outcome())),
@@ -87,7 +87,7 @@ pub(super) fn render(report: &GateReport) -> String {
     let mut left_out = Vec::new();
     for kind in Kind::ALL {
         let ours: Vec<&Annotation> = annotations.iter().filter(|a| a.kind == kind).collect();
-        // The notice on what was left out is a notice, too.
+        // The notice on left-out rows counts as a notice, too.
         let most = MOST_OF_A_KIND - usize::from(kind == Kind::Notice);
         ours.iter().take(most).for_each(|annotation| text.push_str(&annotation.line()));
         if ours.len() > most {
@@ -107,12 +107,12 @@ impl Annotation {
     }
 }
 
-/// As the runner decodes the text of a command: a line end would end it.
+/// Escapes the text of a command, which a line break would end.
 fn data(text: &str) -> String {
     plain(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// As the runner decodes a property of a command, which a colon or a comma would end.
+/// Escapes a property of a command, which a colon or a comma would end.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

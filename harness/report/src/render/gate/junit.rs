@@ -1,4 +1,4 @@
-//! What a gate found, as `JUnit` XML.
+//! The report of a gate as `JUnit` XML.
 
 use perfharness_record::compare::{GateReport, Row};
 use perfharness_record::plain_text::plain;
@@ -33,7 +33,7 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     whole.to_string()
 }
 
-/// What no row says. Without it a gate that compared nothing would be an empty suite, which passes.
+/// The test case of the gate itself. Without it, a gate that compared nothing would be an empty suite, which passes.
 fn whole(report: &GateReport) -> Option<TestCase> {
     match report.outcome {
         GateOutcome::NothingCompared => {}
@@ -86,7 +86,7 @@ fn status(row: &Row) -> TestCaseStatus {
     status
 }
 
-/// A plain text without what XML has no way to write; [`XmlString`] leaves two such characters in.
+/// Removes characters that XML cannot express; [`XmlString`] leaves two such characters.
 fn xml(text: &str) -> XmlString {
     XmlString::new(plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }

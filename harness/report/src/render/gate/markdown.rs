@@ -1,8 +1,8 @@
-//! What a gate found, for a comment on a pull request.
+//! The report of a gate for a comment on a pull request.
 //!
-//! A benchmark's name may hold anything, and a comment is posted in the name of a trusted workflow. So whatever comes
-//! from outside is written in character references and cannot make up markup, a link, a mention or a reference; and
-//! the whole stays within what GitHub takes, by leaving rows out and saying so.
+//! The name of a benchmark may contain anything, and a trusted workflow posts the comment. Therefore, text from
+//! outside consists of character references and cannot form markup, a link, a mention or a reference. The comment
+//! stays within GitHub's limit; it leaves rows out and says so.
 
 use std::fmt::Write as _;
 
@@ -13,19 +13,20 @@ use perfharness_verdict::judge::GateOutcome;
 
 use crate::render::words::{self, Weight};
 
-/// By this a comment is found again, to be replaced.
+/// Marker by which the workflow finds and replaces an earlier comment.
 const MARKER: &str = "<!-- perfharness -->";
 
-/// The most that is written, in bytes. GitHub refuses a comment of more than 65,536 characters.
+/// Largest size of the comment in bytes. GitHub refuses more than 65,536 characters.
 const MOST: usize = 65_000;
-/// What is kept free for titles of parts, for saying what was left out, and for the last line.
+/// Bytes reserved for titles, for the number of left-out rows and for the last line.
 const RESERVE: usize = 6_000;
-/// How much the rows that decide, and those that tell something, may take.
+/// Largest share of the rows that decide and of the informative ones.
 const MOST_FOR_ROWS: usize = 30_000;
-/// How much each of the other parts may take.
+/// Largest share of each of the other parts.
 const MOST_FOR_A_PART: usize = 8_000;
 
-/// The most characters of a sentence or a remark, of a name, and of an id. A character takes twelve bytes at most.
+/// Largest number of characters of a sentence or a remark, of a name, and of an id. A character takes twelve bytes at
+/// most.
 const SENTENCE: usize = 500;
 const NAME: usize = 150;
 const ID: usize = 64;
@@ -35,9 +36,7 @@ pub(super) fn render(report: &GateReport) -> String {
     let telling: Vec<&Row> =
         report.rows.iter().filter(|row| matches!(Weight::of(row), Weight::Decides | Weight::Tells)).collect();
     if !telling.is_empty() {
-        page.push_str(
-            "\n| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n",
-        );
+        page.push_str("\n| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n");
         push(&mut page, telling.iter().map(|row| table_row(row, Some(&report.rows))), MOST_FOR_ROWS, "row");
     }
     if !report.remarks.is_empty() {
@@ -78,7 +77,7 @@ fn head(report: &GateReport) -> String {
     )
 }
 
-/// A row of a table, with its sentence and its diagnosis where the rows of the report are given.
+/// Writes a row of a table, with its sentence and its diagnosis if the rows of the report are given.
 fn table_row(row: &Row, told_among: Option<&[Row]>) -> String {
     let mut line = format!(
         "| {}&nbsp;{} | <code>{}</code> | {} | {} |",
@@ -99,7 +98,7 @@ fn table_row(row: &Row, told_among: Option<&[Row]>) -> String {
     line
 }
 
-/// The commands that measure again what decides.
+/// Writes the commands that repeat the deciding measurements.
 fn again(page: &mut String, rows: &[&Row]) {
     let mut commands: Vec<&str> = rows.iter().map(|row| row.reproduce.as_str()).collect();
     commands.dedup();
@@ -120,7 +119,7 @@ fn new(page: &mut String, rows: &[&Row]) {
     let lines = words::by_sentence(rows).into_iter().map(|(sentence, rows)| {
         let names: Vec<String> =
             rows.iter().map(|row| format!("<code>{}</code>", escaped(&row.name(), NAME))).collect();
-        // One sentence may be said of many.
+        // Many rows may share a sentence.
         let shown = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(20);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -136,7 +135,7 @@ fn folded(page: &mut String, what: &str, rows: &[&Row], told_among: Option<&[Row
     }
     summary(page, what, rows);
     page.push_str(if told_among.is_some() {
-        "| | benchmark | metric | change | what was found |\n| --- | --- | --- | --- | --- |\n"
+        "| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n"
     } else {
         "| | benchmark | metric | change |\n| --- | --- | --- | --- |\n"
     });
@@ -153,21 +152,24 @@ fn summary(page: &mut String, what: &str, rows: &[&Row]) {
     );
 }
 
-/// Appends lines up to this many bytes, or to the end of the page, and says how many were left out.
+/// Appends lines up to this many bytes, or to the end of the page, and states the number of left-out lines.
 fn push(page: &mut String, lines: impl ExactSizeIterator<Item = String>, most: usize, noun: &str) {
     let (end, all) = ((page.len() + most).min(MOST - RESERVE), lines.len());
     for (at, line) in lines.enumerate() {
         if page.len() + line.len() > end {
             let left_out = units::counted(all - at, noun);
-            let _ = write!(page, "\n{left_out} left out for want of room; the JSON report has all.\n");
+            let _ = write!(
+                page,
+                "\n{left_out} left out because the comment is full; the JSON report has all rows.\n"
+            );
             return;
         }
         page.push_str(&line);
     }
 }
 
-/// A text from outside, cut to so many characters, on one line, with nothing in it that Markdown, HTML or GitHub reads
-/// as more than text.
+/// Shortens a text from outside to so many characters on one line, and escapes everything that Markdown, HTML or
+/// GitHub would interpret.
 fn escaped(text: &str, most: usize) -> String {
     const NOTHING: &str = "&#8203;";
     let text = words::abridged(&plain(text), most);
@@ -176,19 +178,19 @@ fn escaped(text: &str, most: usize) -> String {
     for (at, c) in text.chars().enumerate() {
         match c {
             c if c.is_whitespace() => out.push(' '),
-            // GitHub looks for mentions and references in the text that comes of the markup, where a character reference
-            // is its character again. A space of no width after it keeps it from being one.
+            // GitHub looks for mentions and references in the rendered text, where a character reference has become
+            // its character. A zero-width space prevents that.
             '@' | '#' => {
                 let _ = write!(out, "&#{};{NOTHING}", u32::from(c));
             }
-            // Web addresses are linked without any markup.
+            // GitHub links web addresses even without markup.
             '/' if before[2] == ':' => {
                 let _ = write!(out, "{NOTHING}/");
             }
             '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => {
                 let _ = write!(out, "{NOTHING}.");
             }
-            // At the beginning of an item of a list these would begin another one, or a heading.
+            // At the beginning of a list item, these would start another item or a heading.
             '-' | '+' | '=' | '.' if at == 0 || text.chars().take(at).all(|c| c.is_ascii_digit()) => {
                 let _ = write!(out, "&#{};", u32::from(c));
             }

@@ -1,7 +1,7 @@
-//! What a gate found, in the forms that people and other programs read. Nothing is judged here: each form is a pure
-//! function of the report.
+//! The report of a gate in the formats for people and programs. Each is a pure function of the report and judges
+//! nothing.
 //!
-//! Names, sentences and remarks come from workers and records, so each form escapes them by its own rules.
+//! Names, sentences and remarks come from workers and records, so each format escapes them by its own rules.
 
 mod github;
 mod junit;
@@ -15,7 +15,7 @@ use perfharness_record::compare::GateReport;
 
 use super::{Layout, words};
 
-/// How what a gate found is written.
+/// The format of a gate's report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GateFormat {
     /// For a terminal
@@ -30,11 +30,11 @@ pub enum GateFormat {
     Github,
 }
 
-/// What a gate found, in this format, with a line end at its end. Only text takes notice of the layout; styles are
-/// always in it.
+/// Renders the report of a gate in this format, with a newline at the end. Only text uses the layout and always has
+/// styles.
 ///
 /// # Errors
-/// When a serializer fails, which none has a reason to.
+/// Returns an error if a serializer fails, which would be a bug.
 pub fn render_gate(report: &GateReport, format: GateFormat, layout: Layout) -> anyhow::Result<String> {
     Ok(match format {
         GateFormat::Text => text::render(report, layout),

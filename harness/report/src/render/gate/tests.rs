@@ -1,4 +1,4 @@
-//! Each form of a report with everything in it, and with names that were made to break it.
+//! Tests of each format with a complete report and with hostile names.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn a_report_of_format_1_is_shown_in_its_own_words() {
         assert_eq!(shown["sentence"], stored["sentence"]);
         assert_eq!(shown["diagnosis"], stored["diagnosis"]);
     }
-    // What was the floor of a size is its margin.
+    // The margin of a size was once called its floor.
     let is_size = |row: &&serde_json::Value| row["judgement"]["evidence"]["by"] == "size";
     let margins = shown.iter().filter(is_size).map(|row| &row["judgement"]["evidence"]["margin"]);
     let floors = stored.iter().filter(is_size).map(|row| &row["judgement"]["evidence"]["floor"]);
@@ -82,7 +82,7 @@ fn a_report_of_format_1_is_shown_in_its_own_words() {
 #[test]
 fn the_sample_holds_every_reason_and_advisory() {
     let rows = rows();
-    // No wildcard: a new one does not compile until the sample has it.
+    // There is no wildcard, so that a new reason does not compile until the sample has it.
     let reason = |reason: &Reason| match reason {
         Reason::BeyondThreshold => 0,
         Reason::WithinThreshold => 1,
@@ -125,16 +125,16 @@ fn the_sample_holds_every_reason_and_advisory() {
 fn a_gate_that_compared_nothing_passes_in_no_form() {
     let nothing = GateReport { base_commit: None, baseline: None, ..report(Vec::new()) };
     assert_eq!(nothing.outcome, GateOutcome::NothingCompared);
-    let told = [
+    let expected = [
         (GateFormat::Text, "nothing was compared: no rows"),
         (GateFormat::Markdown, "### ? perfharness: nothing was compared"),
         (GateFormat::Json, "\"outcome\": \"nothing-compared\""),
         (GateFormat::Junit, "errors=\"1\""),
         (GateFormat::Github, "::error title=perfharness::nothing was compared"),
     ];
-    for (format, said) in told {
+    for (format, words) in expected {
         let text = render(&nothing, format);
-        assert!(unstyled(&text).contains(said), "{text}");
+        assert!(unstyled(&text).contains(words), "{text}");
     }
 }
 
@@ -165,8 +165,9 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
             .take_while(|line| !line.contains("<details>"))
             .filter(|l| l.starts_with("| "))
             .count();
-        // Without the two lines of the table's head.
-        let left_out = format!("{} left out for want of room", units::counted(2_500 - (shown - 2), "row"));
+        // The head of the table has two lines.
+        let left_out =
+            format!("{} left out because the comment is full", units::counted(2_500 - (shown - 2), "row"));
         assert!(text.contains(&left_out), "{shown} shown, no {left_out:?} in\n{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }
@@ -185,7 +186,7 @@ fn nothing_is_left_of_markup_mentions_links_and_references() {
     insta::assert_snapshot!(text.lines().find(|line| line.contains("script")).unwrap());
 }
 
-/// Pieces that mean something to Markdown, HTML, GitHub, XML, a terminal or the runner, and anything else.
+/// Text with a meaning in Markdown, HTML, GitHub, XML, a terminal or the runner, and arbitrary text.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\">'<script>alert(1)</script>".to_owned()),
@@ -210,10 +211,10 @@ fn hostile() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// The same report with another text wherever one comes from outside.
+/// Returns the report with other texts from outside.
 fn with_texts(texts: &[String; 8]) -> GateReport {
     let [name, title, sentence, command, remark, commit, class, run] = texts;
-    // One of each weight: what decides, what tells, what is new, what stayed open, what is unchanged.
+    // One row of each weight: deciding, informative, new, undecided and unchanged.
     let kept =
         ["spin/s/slower", "spin/s/faster", "spin/s/added", "spin/s/better", "spin/s/same", "spin/s/skipped"];
     let rows = rows().into_iter().filter(|row| kept.contains(&row.benchmark.as_str()));
@@ -229,7 +230,7 @@ fn with_texts(texts: &[String; 8]) -> GateReport {
     let report = report(rows);
     GateReport {
         remarks: vec![Remark::Told(remark.clone())],
-        // Of one word, or what follows a hash would be told apart from it.
+        // One word, because the text after a hash would be part of it.
         commit: Some(commit.replace(char::is_whitespace, "")),
         machine_class: class.clone(),
         run: run.clone(),
@@ -241,14 +242,14 @@ fn plain_texts() -> [String; 8] {
     ["x"; 8].map(str::to_owned)
 }
 
-/// What is left of a text when all is taken away that cannot be markup. `&`, `#` and `;` make character references.
+/// Removes all characters that cannot form markup. `&`, `#` and `;` form character references.
 fn skeleton(text: &str) -> String {
     text.chars()
         .filter(|c| (c.is_ascii_punctuation() && !"&#;,:.-+=/%?'".contains(*c)) || *c == '\n')
         .collect()
 }
 
-/// How often each character occurs.
+/// Counts the occurrences of each character.
 fn census(text: &str) -> BTreeMap<char, usize> {
     let mut census = BTreeMap::new();
     for c in text.chars() {
@@ -257,7 +258,7 @@ fn census(text: &str) -> BTreeMap<char, usize> {
     census
 }
 
-/// The report in a format, with these texts, and with ones that mean nothing.
+/// Renders the report in a format with these texts, and with harmless ones.
 fn both(texts: &[String; 8], format: GateFormat) -> (String, String) {
     (render(&with_texts(texts), format), render(&with_texts(&plain_texts()), format))
 }
@@ -266,7 +267,7 @@ fn has_the_same_markup(texts: &[String; 8]) {
     let (text, plain) = both(texts, GateFormat::Markdown);
     assert_eq!(skeleton(&text), skeleton(&plain), "{text}");
     assert!(!text.contains("://") && !text.to_lowercase().contains("www."), "{text}");
-    // `#` makes nothing but the heading and character references, and none of those makes a mention or a reference.
+    // `#` only starts the heading and character references, which form neither a mention nor a reference.
     let heading = text.find("### ").unwrap();
     assert!(text.match_indices('#').all(|(at, _)| at < heading + 3 || text[..at].ends_with('&')), "{text}");
     for reference in ["&#64;", "&#35;"] {
@@ -293,7 +294,7 @@ fn is_one_command_a_line(texts: &[String; 8]) {
 
 fn is_well_formed(texts: &[String; 8]) {
     let (text, plain) = both(texts, GateFormat::Junit);
-    // No element and no attribute more or less.
+    // The numbers of elements and attributes stay the same.
     let (found, due) = (census(&text), census(&plain));
     for structural in ['<', '>', '"'] {
         assert_eq!(found[&structural], due[&structural], "{text}");

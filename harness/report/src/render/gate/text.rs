@@ -1,4 +1,4 @@
-//! What a gate found, for a terminal.
+//! The report of a gate for a terminal.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
         if let Some(diagnosis) = words::diagnosis(row, &report.rows) {
             paragraph(&mut text, &diagnosis, layout, 4);
         }
-        // Never broken, so that it can be copied.
+        // The command stays on one line, so that it can be copied.
         let _ = writeln!(text, "    measure it again: {}", one_line(&row.reproduce));
     }
     for row in words::rows(report, Weight::Tells) {
@@ -52,7 +52,7 @@ fn headline(report: &GateReport, layout: Layout) -> String {
     text
 }
 
-/// "▲ regressed  label-remap/b64/optimized  wall time against the base".
+/// Renders "▲ regressed  label-remap/b64/optimized  wall time against the base".
 fn head(row: &Row) -> String {
     let style = match row.judgement.verdict {
         Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
@@ -64,7 +64,7 @@ fn head(row: &Row) -> String {
     format!("{} {style}{}{style:#}  {benchmark}  {subject}\n", words::sign(row), row.word())
 }
 
-/// Rows of which only the number matters.
+/// Renders the number of rows with the same meaning.
 fn folded(text: &mut String, rows: &[&Row], what: &str, layout: Layout) {
     if rows.is_empty() {
         return;
@@ -74,7 +74,7 @@ fn folded(text: &mut String, rows: &[&Row], what: &str, layout: Layout) {
     paragraph(text, &line, layout, 0);
 }
 
-/// Lines of words; a text from outside has no say in where they end.
+/// Renders lines of words; a text from outside cannot break them.
 fn paragraph(text: &mut String, words: &str, layout: Layout, indent: usize) {
     for line in wrap(&plain(words), layout.width, indent) {
         let _ = writeln!(text, "{:indent$}{line}", "");

@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use super::view::{Material, Page, fragment, index, page};
 use super::{render_index, render_page};
-use crate::history::{BenchmarkSummary, Standing, Summary, mark_accepted};
+use crate::history::{BenchmarkSummary, RunSummary, Standing, mark_accepted};
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 
@@ -20,7 +20,7 @@ fn fixture() -> RunRecord {
     file::parse(Path::new("record.json"), include_str!("../../../../cli/tests/fixtures/record.json")).unwrap()
 }
 
-fn view(record: &RunRecord, gate: Option<&GateReport>, history: &[Summary]) -> Page {
+fn view(record: &RunRecord, gate: Option<&GateReport>, history: &[RunSummary]) -> Page {
     page(&Material {
         record,
         samples: Err("they are not needed here"),
@@ -134,9 +134,9 @@ fn memory(record: &RunRecord) -> MemoryIndex {
 fn assert_inert(html: &str) {
     let body = html.split_once("</style>").unwrap().1;
     let (body, _) = body.rsplit_once("<script>").unwrap();
-    assert!(!body.contains("<script"), "a script of somebody else's");
-    assert!(!body.contains("<img"), "an element of somebody else's");
-    assert!(!body.contains("onerror='") && !body.contains("onerror=\""), "an attribute of somebody else's");
+    assert!(!body.contains("<script"), "a foreign script");
+    assert!(!body.contains("<img"), "a foreign element");
+    assert!(!body.contains("onerror='") && !body.contains("onerror=\""), "a foreign attribute");
     assert!(!body.contains("javascript:"));
     assert!(!body.contains(['\u{202e}', '\u{9b}']), "a character that turns what follows around");
     assert!(body.contains("{{7*7}}"), "a template in a template, or nothing hostile at all");
@@ -191,7 +191,7 @@ fn hostile_names_and_messages_are_text_everywhere() {
         .map(|b| (b.id.to_string(), BenchmarkSummary { wall: Some(1.0), ..BenchmarkSummary::default() }))
         .collect();
     summary.class.clone_from(&record.machine.class);
-    let history = [summary.clone(), Summary { run: "other".into(), ..summary.clone() }];
+    let history = [summary.clone(), RunSummary { run: "other".into(), ..summary.clone() }];
     let (flames, memory) = (flames(&record), memory(&record));
     let material = Material {
         record: &record,
@@ -212,7 +212,7 @@ fn hostile_names_and_messages_are_text_everywhere() {
     let svg = html.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
     assert!(svg.contains("&lt;script") || svg.contains("&quot;&gt;"), "{svg}");
 
-    let odd = Summary {
+    let odd = RunSummary {
         name: HOSTILE.into(),
         branch: Some(HOSTILE.into()),
         page: format!("{HOSTILE}/index.html"),
@@ -290,9 +290,9 @@ fn every_link_within_a_page_has_its_place() {
     assert_eq!(ids.len(), all, "an id is there twice");
 }
 
-fn summary(started: &str, wall: f64) -> Summary {
+fn summary(started: &str, wall: f64) -> RunSummary {
     let figures = BenchmarkSummary { wall: Some(wall), ..BenchmarkSummary::default() };
-    Summary {
+    RunSummary {
         format: 1,
         of: String::new(),
         run: format!("run-{started}"),
@@ -310,7 +310,7 @@ fn summary(started: &str, wall: f64) -> Summary {
 #[test]
 fn the_index_has_the_latest_run_first_and_trends_from_the_oldest() {
     let days = ["2025-01-03", "2025-01-01", "2025-01-02"];
-    let mut runs: Vec<Summary> = days
+    let mut runs: Vec<RunSummary> = days
         .iter()
         .zip([3.0, 1.0, 2.0])
         .map(|(day, wall)| summary(&format!("{day}T00:00:00Z"), wall))
@@ -326,7 +326,7 @@ fn the_index_has_the_latest_run_first_and_trends_from_the_oldest() {
 #[test]
 fn times_of_another_machine_class_are_no_trend() {
     let here = summary("2025-01-01T00:00:00Z", 1.0);
-    let there = Summary { class: "another".into(), ..summary("2025-01-02T00:00:00Z", 9.0) };
+    let there = RunSummary { class: "another".into(), ..summary("2025-01-02T00:00:00Z", 9.0) };
     let view = index(&[here, there], Vec::new());
     assert_eq!(view.machines.iter().map(|m| m.class.as_str()).collect::<Vec<_>>(), ["another", "a-class"]);
     assert!(view.machines.iter().all(|m| m.trends[0].points.len() == 1));
@@ -334,7 +334,7 @@ fn times_of_another_machine_class_are_no_trend() {
 
 #[test]
 fn many_runs_are_gathered_and_none_of_their_marks_is_lost() {
-    let mut runs: Vec<Summary> =
+    let mut runs: Vec<RunSummary> =
         (0..1000).map(|i| summary(&format!("2025-01-01T00:{:02}:{:02}Z", i / 60, i % 60), 5.0)).collect();
     runs[617].benchmarks.get_mut("w/c/v").unwrap().regressed = true;
     let view = index(&runs, Vec::new());

@@ -1,22 +1,23 @@
-//! Figures that moved together with one that got worse, and figures that a slow variant wastes. All of them are measured;
-//! the words say that two figures moved together, and never that one is the cause of the other.
+//! Diagnoses: figures that moved together with one that got worse, and figures that a slow variant wastes. All of
+//! them are measured; the words say that two figures moved together, and never that one caused the other.
 
 use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
 use perfharness_record::compare::Row;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::judge::{Evidence, Verdict};
 
-/// Causes that a sentence names; more of them would not be read.
+/// Number of causes that a sentence names; nobody would read more.
 const NAMED: usize = 4;
 
-/// From this ratio on, a figure of a slow variant is worth naming.
+/// Ratio from which a figure of a slow variant is worth naming.
 const WASTE: f64 = 1.2;
 
 /// Bytes of a peak or a copy below which a ratio says nothing.
 const FEW_BYTES: f64 = 4096.0;
 
-/// The diagnosis of a figure that got worse: a count or a size itself, and the figures of the same benchmark that moved as
-/// well, against the same; `None` for any other row. A row from a file keeps the words of the file.
+/// Returns the diagnosis of a figure that got worse: its own movement if it is a count or a size, and the figures of
+/// the same benchmark that moved as well, against the same reference. Returns `None` for any other row. A row from a
+/// file keeps the words of the file.
 pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
     if row.sentence.is_some() || row.judgement.verdict != Verdict::Regressed {
         return row.diagnosis.clone();
@@ -31,10 +32,10 @@ pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
             let title = row.title.as_deref()?;
             (format!("{title} {}", units::relative(effect.exp())), moved.collect())
         }
-        // A count needs no time for a reason.
+        // A count explains itself.
         None => (movement(row, items)?.text, moved.filter(|movement| movement.class < Class::Time).collect()),
     };
-    // Counts first, because they have no noise; then what moved most.
+    // Counts first, because they have no noise; then the largest movement.
     moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
     if moved.is_empty() {
         let is_time = row.judgement.evidence.effect().is_some();
@@ -47,7 +48,7 @@ pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
     Some(format!("{own}: {}{more}", named.join(", ")))
 }
 
-/// The weight of a figure as a proof, largest first.
+/// Returns the weight of a figure as evidence, largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Exact,
@@ -58,12 +59,12 @@ enum Class {
 /// A figure that got worse.
 struct Movement {
     class: Class,
-    /// By how much, as a logarithm; without bound where there was nothing before.
+    /// Size of the movement, as a logarithm; infinite if the earlier value is 0.
     by: f64,
     text: String,
 }
 
-/// The movement of a figure that got worse; `None` for any other.
+/// Returns the movement of a figure that got worse; `None` for any other row.
 fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
     let title = row.title.as_deref()?;
     let lower_is_better = row.direction != Some(Direction::Higher);
@@ -79,14 +80,14 @@ fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
             }
             let class = if is_exact { Class::Exact } else { Class::Size };
             if let Some(what) = row.metric.as_deref().and_then(growing) {
-                // A leak is worth more words than what comes with it.
+                // A leak precedes the figures that accompany it.
                 return Some(Movement { class, by: f64::INFINITY, text: grows(what, baseline, candidate) });
             }
             let unit = row.unit.as_deref().unwrap_or("");
             let (from, to) = (units::value(unit, baseline), units::value(unit, candidate));
             let mut text = format!("{title} from {from} to {to}");
             if unit == "count" {
-                text.push_str(" in an iteration");
+                text.push_str(" per iteration");
                 text.push_str(&for_each(candidate - baseline, items));
             }
             Some(Movement { class, by: (candidate / baseline).ln().abs(), text })
@@ -106,7 +107,7 @@ fn slower(title: &str, ratio: f64) -> Movement {
     Movement { class: Class::Time, by: ratio.ln().abs(), text }
 }
 
-/// " (1 more for each of its 100 steps)", where what was added is the same for each item.
+/// Returns " (1 more for each of its 100 steps)" if the addition is the same for each item.
 fn for_each(change: f64, items: Option<&Items>) -> String {
     let Some(items) = items.filter(|items| items.count > 1) else { return String::new() };
     let each = change.abs() / items.count as f64;
@@ -122,7 +123,7 @@ fn for_each(change: f64, items: Option<&Items>) -> String {
     )
 }
 
-/// The memory that a metric is the growth of; `None` for any other metric.
+/// Returns the memory that the metric measures the growth of; `None` for any other metric.
 fn growing(metric: &str) -> Option<&'static str> {
     match metric {
         standard::HEAP_GROWTH => Some("heap"),
@@ -131,19 +132,19 @@ fn growing(metric: &str) -> Option<&'static str> {
     }
 }
 
-/// "heap grows by 1,024 bytes an iteration".
+/// Returns "heap grows by 1,024 bytes per iteration".
 fn grows(what: &str, before: f64, now: f64) -> String {
     let bytes = |value: f64| format!("{} byte{}", units::count(value), if value == 1.0 { "" } else { "s" });
     if now <= 0.0 {
-        // It gives back less than before.
-        return format!("{what} shrinks by {} an iteration instead of {}", bytes(-now), bytes(-before));
+        // It returns less memory than before.
+        return format!("{what} shrinks by {} per iteration instead of {}", bytes(-now), bytes(-before));
     }
     let instead = if before > 0.0 { format!(" instead of {}", bytes(before)) } else { String::new() };
-    format!("{what} grows by {} an iteration{instead}", bytes(now))
+    format!("{what} grows by {} per iteration{instead}", bytes(now))
 }
 
-/// The waste of a variant in the role `slow` against the best variant of its case, in one sentence; `None` where it has no
-/// figure that is worse, or there is nothing to hold it against.
+/// Describes in one sentence what a slow variant wastes against the best variant of its case. Returns `None` if no
+/// figure is worse or no other variant has figures.
 pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Option<String> {
     if slow.role != Role::Slow || !slow.succeeded() {
         return None;
@@ -153,7 +154,7 @@ pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Op
     let siblings = record.benchmarks.iter().filter(|b| {
         b.id.workload == slow.id.workload && b.id.case == slow.id.case && b.id != slow.id && b.succeeded()
     });
-    // The best that anybody can do here, whatever its name.
+    // The best variant here, whatever its name.
     let best = siblings
         .filter(|b| wall(b).is_some())
         .min_by(|a, b| wall(a).unwrap_or(f64::NAN).total_cmp(&wall(b).unwrap_or(f64::NAN)))?;
@@ -173,7 +174,7 @@ pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Op
     Some(format!("{how_much}. Against it: {}.", named.join("; ")))
 }
 
-/// A count or size that the slow one has more of.
+/// A count or size of which the slow variant has more.
 fn wasted(metric: &MetricDef, slow: &BenchmarkRecord, best: &BenchmarkRecord) -> Option<(f64, String)> {
     let is_wait = metric.id.as_str() == gpu::HOST_WAIT;
     let judged = matches!(metric.kind, MetricKind::Exact | MetricKind::Size) || is_wait;
@@ -227,7 +228,7 @@ mod tests {
         for row in slower {
             let text = diagnosis(row, &rows).unwrap();
             assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
-            assert!(text.contains("syncs from ") && text.contains(" in an iteration"), "{text}");
+            assert!(text.contains("syncs from ") && text.contains(" per iteration"), "{text}");
         }
         let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
         assert!(rows.iter().filter(|row| !regressed(row)).all(|row| diagnosis(row, &rows).is_none()));
@@ -287,21 +288,21 @@ mod tests {
         ];
         let due = [
             Some(
-                "heap grows by 1,024 bytes an iteration: heap allocations from 2 to 3 in an iteration"
+                "heap grows by 1,024 bytes per iteration: heap allocations from 2 to 3 per iteration"
                     .to_owned(),
             ),
             Some(
-                "heap allocations from 2 to 3 in an iteration: heap grows by 1,024 bytes an iteration"
+                "heap allocations from 2 to 3 per iteration: heap grows by 1,024 bytes per iteration"
                     .to_owned(),
             ),
             None,
         ];
         assert_eq!(diagnosed(&rows), due);
         let device = vec![row("device-growth", "device memory growth", "bytes", 64.0, 128.0)];
-        let due = "device memory grows by 128 bytes an iteration instead of 64 bytes";
+        let due = "device memory grows by 128 bytes per iteration instead of 64 bytes";
         assert_eq!(diagnosed(&device), [Some(due.to_owned())]);
         let given_back = vec![row("heap-growth", "heap growth", "bytes", -64.0, -1.0)];
-        let due = "heap shrinks by 1 byte an iteration instead of 64 bytes";
+        let due = "heap shrinks by 1 byte per iteration instead of 64 bytes";
         assert_eq!(diagnosed(&given_back), [Some(due.to_owned())]);
     }
 
@@ -309,10 +310,10 @@ mod tests {
     fn what_is_added_for_each_item_says_so() {
         let one =
             |change| diagnosed(&[row("heap-allocations", "heap allocations", "count", 1.0, 1.0 + change)]);
-        let due = "heap allocations from 1 to 201 in an iteration (2 more for each of its 100 steps)";
+        let due = "heap allocations from 1 to 201 per iteration (2 more for each of its 100 steps)";
         assert_eq!(one(200.0), [Some(due.to_owned())]);
-        assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 in an iteration".to_owned())]);
-        assert_eq!(one(1.0), [Some("heap allocations from 1 to 2 in an iteration".to_owned())]);
+        assert_eq!(one(150.0), [Some("heap allocations from 1 to 151 per iteration".to_owned())]);
+        assert_eq!(one(1.0), [Some("heap allocations from 1 to 2 per iteration".to_owned())]);
     }
 
     #[test]
@@ -331,18 +332,18 @@ mod tests {
             let growth = perfharness_record::MetricRecord { kind: MetricKind::Exact, value, ..figure };
             benchmark.metrics.insert(standard::HEAP_GROWTH.into(), growth);
         }
-        let told = |record: &RunRecord| {
+        let waste_of = |record: &RunRecord| {
             let slow = record.benchmarks.iter().find(|b| b.id.to_string() == id).unwrap();
             waste(record, slow).unwrap()
         };
         assert!(
-            told(&record).contains("Against it: heap grows by 1,024 bytes an iteration;"),
+            waste_of(&record).contains("Against it: heap grows by 1,024 bytes per iteration;"),
             "{}",
-            told(&record)
+            waste_of(&record)
         );
         // A figure that varies between launches proves nothing.
         let slow = record.benchmarks.iter_mut().find(|b| b.id.to_string() == id).unwrap();
         slow.metrics.get_mut(standard::HEAP_GROWTH).unwrap().kind = MetricKind::Size;
-        assert!(!told(&record).contains("grows"), "{}", told(&record));
+        assert!(!waste_of(&record).contains("grows"), "{}", waste_of(&record));
     }
 }

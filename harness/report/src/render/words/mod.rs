@@ -1,4 +1,4 @@
-//! The words of a gate, for every form alike: figures become sentences here and nowhere else.
+//! The words of a gate, for every format: only this module turns figures into sentences.
 
 mod diagnosis;
 mod sentence;
@@ -13,18 +13,18 @@ use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
-/// The reason for which a row is worth showing.
+/// The reason that a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     /// It decides that the gate is not ok.
     Decides,
-    /// Somebody wants to know: it is better, or worse without counting.
+    /// It is informative: better, or worse without failing the gate.
     Tells,
-    /// There is nothing to compare with.
+    /// There is nothing to compare it with.
     New,
-    /// It stayed open, and that makes no difference.
+    /// It is undecided, which does not affect the outcome.
     Open,
-    /// Nothing changed.
+    /// It is unchanged.
     Unchanged,
 }
 
@@ -40,12 +40,12 @@ impl Weight {
     }
 }
 
-/// The rows of a weight, in the order of the report.
+/// Returns the rows of a weight, in the order of the report.
 pub(super) fn rows(report: &GateReport, weight: Weight) -> Vec<&Row> {
     report.rows.iter().filter(|row| Weight::of(row) == weight).collect()
 }
 
-/// The outcome in words.
+/// Returns the outcome in words.
 pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
     match outcome {
         GateOutcome::Ok => "no regression",
@@ -57,7 +57,7 @@ pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
     }
 }
 
-/// A sign that tells verdicts apart without colour.
+/// Returns a sign that distinguishes verdicts without colour.
 pub(in crate::render) fn sign(row: &Row) -> &'static str {
     match row.judgement.verdict {
         Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
@@ -71,7 +71,7 @@ pub(in crate::render) fn sign(row: &Row) -> &'static str {
     }
 }
 
-/// The number of rows with each verdict, worst first, without verdicts that no row has.
+/// Returns the number of rows with each verdict, worst first, without verdicts that no row has.
 pub(in crate::render) fn tally(tally: Tally) -> String {
     let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
         tally;
@@ -85,17 +85,17 @@ pub(in crate::render) fn tally(tally: Tally) -> String {
         (advisory, "advisory"),
         (unchanged, "unchanged"),
     ];
-    let told: Vec<String> = counts
+    let parts: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{} {word}", units::count(*count as f64)))
         .collect();
-    if told.is_empty() { "no rows".into() } else { told.join(", ") }
+    if parts.is_empty() { "no rows".into() } else { parts.join(", ") }
 }
 
-/// The measured code and its references: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
+/// Returns the measured code and its references: "1a2b3c against base 4d5e6f and the figures accepted for a-class".
 pub(in crate::render) fn held_against(report: &GateReport) -> String {
-    let measured = report.commit.as_deref().map_or_else(|| "what was measured".to_owned(), short);
+    let measured = report.commit.as_deref().map_or_else(|| "the measured code".to_owned(), short);
     let mut against = Vec::new();
     if let Some(base) = &report.base_commit {
         against.push(format!("base {}", short(base)));
@@ -104,7 +104,7 @@ pub(in crate::render) fn held_against(report: &GateReport) -> String {
     }
     if let Some(baseline) = &report.baseline {
         let when = baseline.accepted.as_deref().map_or_else(String::new, |when| {
-            // The day; nobody compares seconds.
+            // The day is precise enough.
             format!(" (last on {})", when.split('T').next().unwrap_or(when))
         });
         let class = if baseline.same_class {
@@ -118,7 +118,7 @@ pub(in crate::render) fn held_against(report: &GateReport) -> String {
     format!("{measured} against {against}; machine class {}", report.machine_class)
 }
 
-/// A commit, short enough to read, with what was said of it beside the hash.
+/// Shortens a commit, and keeps the words after the hash.
 fn short(commit: &str) -> String {
     match commit.split_once(' ') {
         Some((hash, rest)) => format!("{} {rest}", short_commit(hash)),
@@ -126,18 +126,19 @@ fn short(commit: &str) -> String {
     }
 }
 
-/// The first characters.
+/// Returns the first characters.
 fn cut(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(at, _)| &text[..at])
 }
 
-/// The first characters, with an ellipsis where there were more.
+/// Returns the first characters, with an ellipsis if there are more.
 pub(super) fn abridged(text: &str, characters: usize) -> String {
     let kept = cut(text, characters);
     if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
 }
 
-/// The change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 → 12".
+/// Returns the change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 →
+/// 12".
 pub(in crate::render) fn change(row: &Row) -> Option<String> {
     let figure = |value: f64| units::value(row.unit.as_deref().unwrap_or(""), value);
     match &row.judgement.evidence {
@@ -164,7 +165,7 @@ fn effect(ratio: f64, interval: Option<Interval>) -> String {
     }
 }
 
-/// The metric, or what else is judged, and what it is held against. A benchmark can have a row for each.
+/// Returns the metric or other subject, and its reference. A benchmark can have a row for each.
 pub(in crate::render) fn subject(row: &Row) -> String {
     let what = row.title.as_deref().unwrap_or("outcome");
     match row.against {
@@ -174,7 +175,7 @@ pub(in crate::render) fn subject(row: &Row) -> String {
     }
 }
 
-/// Rows that say the same, each sentence with the rows that it is said of, in the order of their first appearance.
+/// Groups rows by sentence, in the order of their first appearance.
 pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
@@ -187,12 +188,12 @@ pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     groups
 }
 
-/// A remark in words.
+/// Words a remark.
 pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
     let of = |metric: &str, reason: &str| format!("the acknowledgement of `{metric}` ({reason})");
     Cow::Owned(match remark {
         Remark::OtherClass { class, nearest, left_out } => format!(
-            "there is no baseline of {class}; the nearest, {nearest}, judges what is the same on every machine, and {left_out} figures that are not were left out"
+            "there is no baseline of {class}; the nearest, {nearest}, judges the figures that are the same on every machine; {left_out} others were left out"
         ),
         Remark::Expired { metric, reason, accepted } => {
             format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
@@ -202,7 +203,7 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
     })
 }
 
-/// The report with its words, as a file has it.
+/// Returns the report with its words, as a file contains it.
 pub(super) fn in_words(report: &GateReport) -> GateReport {
     let row = |row: &Row| Row {
         sentence: Some(sentence(row)),
@@ -217,7 +218,7 @@ pub(super) fn in_words(report: &GateReport) -> GateReport {
     }
 }
 
-/// The number of benchmarks that the rows are about.
+/// Returns the number of benchmarks of the rows.
 pub(super) fn benchmarks(rows: &[&Row]) -> usize {
     let mut ids: Vec<&str> = rows.iter().map(|row| row.benchmark.as_str()).collect();
     ids.sort_unstable();

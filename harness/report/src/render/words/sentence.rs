@@ -12,8 +12,8 @@ use perfharness_verdict::judge::{
 /// Shares are those of the baseline: a time that falls from 100 to 88 is "12 % faster". The interval follows the word
 /// before it, so that it is negative where the change might be the other way.
 pub(in crate::render) fn sentence(row: &Row) -> String {
-    if let Some(told) = &row.sentence {
-        return told.clone();
+    if let Some(sentence) = &row.sentence {
+        return sentence.clone();
     }
     let judgement = &row.judgement;
     let unit = row.unit.as_deref().unwrap_or("");
@@ -129,7 +129,7 @@ fn conclusion(row: &Row, smallest_detectable: Option<f64>) -> Vec<String> {
     }
 }
 
-/// The reason in words, where no figure tells it.
+/// Returns the reason in words, if no figure shows it.
 fn because(row: &Row) -> String {
     let holder = if row.against == Against::Base { "the base" } else { "the baseline" };
     match &row.judgement.reason {
@@ -168,7 +168,7 @@ fn said(why: &Why) -> String {
         Why::NotFinite => "a figure is not a finite number".into(),
         Why::NotPositive => "a time or its anchor is not a positive number".into(),
         Why::NoInterval => "there is no interval".into(),
-        Why::UnknownSpread => "too few runs to tell how much runs differ".into(),
+        Why::UnknownSpread => "too few runs to estimate how much runs differ".into(),
         Why::Varied { least, largest, before } => {
             format!("it varied from {least} to {largest} between launches, and had been {before}")
         }
@@ -227,17 +227,17 @@ fn advice(advisory: &Advisory) -> String {
     }
 }
 
-/// The most that is written out; beyond it nobody reads digits.
+/// Largest percentage that is written out; beyond it, digits carry no information.
 const MOST_PERCENT: f64 = 9999.0;
 
-/// A share as "12.3 %": one decimal, two below 1 %, none from 100 % on, and no trailing zeros.
+/// Formats a share as "12.3 %": one decimal, two below 1 %, none from 100 % on, and no trailing zeros.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let size = percent.abs();
     if size > MOST_PERCENT {
         return format!("more than {MOST_PERCENT} %");
     }
-    // By the rounded value, so that 99.97 becomes 100 and not 100.0.
+    // Compare the rounded value, so that 99.97 becomes 100 and not 100.0.
     let decimals = match size {
         _ if size >= 99.95 => 0,
         _ if size >= 0.995 => 1,

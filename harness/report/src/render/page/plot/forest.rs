@@ -4,15 +4,15 @@ use perfharness_record::units;
 
 use super::super::view::{Span, Tone};
 use crate::drawing::color::{BAD, GOOD, GRID, INK, MUTED, OPEN};
-use crate::drawing::{Align, PlotError, Scale, draw};
+use crate::drawing::{Align, AxisScale, PlotError, draw};
 
 const WIDTH: u32 = 280;
 const HEIGHT: u32 = 22;
 const FIRST: i32 = 12;
 const LAST: i32 = 268;
 
-fn scale(reach: f64) -> Scale {
-    Scale::log(1.0 / reach, reach, FIRST, LAST)
+fn scale(reach: f64) -> AxisScale {
+    AxisScale::log(1.0 / reach, reach, FIRST, LAST)
 }
 
 /// Draws the axis for the head of the table.

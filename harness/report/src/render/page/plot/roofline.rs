@@ -5,7 +5,7 @@ use perfharness_record::units;
 
 use super::super::view::Roofline;
 use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, PlotError, Scale, draw, fitting};
+use crate::drawing::{Align, AxisScale, PlotError, draw, fitting};
 
 const WIDTH: u32 = 760;
 const HEIGHT: u32 = 380;
@@ -25,13 +25,13 @@ pub(in crate::render::page) fn roofline(of: &Roofline) -> Result<String, PlotErr
         of.operations.iter().flat_map(|ops| of.memories.iter().map(move |(_, bytes)| ops / bytes)).collect();
     let least = intensities().chain(ridges.iter().copied()).fold(f64::INFINITY, f64::min) / 4.0;
     let most = intensities().chain(ridges.iter().copied()).fold(0.0, f64::max) * 4.0;
-    let x = Scale::log(least, most, LEFT, RIGHT);
+    let x = AxisScale::log(least, most, LEFT, RIGHT);
     let roof = |bytes: f64, intensity: f64| of.operations.unwrap_or(f64::INFINITY).min(bytes * intensity);
     let roofs = of.memories.iter().flat_map(|(_, bytes)| [roof(*bytes, least), roof(*bytes, most)]);
     let rates = points.iter().map(|(_, rate, _)| *rate).chain(roofs);
     let (low, high) =
         rates.fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(rate), high.max(rate)));
-    let y = Scale::log(low / 2.0, high * 2.0, BOTTOM, TOP);
+    let y = AxisScale::log(low / 2.0, high * 2.0, BOTTOM, TOP);
     draw((WIDTH, HEIGHT), |canvas| {
         for tick in x.ticks(6) {
             canvas.line(&[(x.at(tick), TOP), (x.at(tick), BOTTOM)], GRID, 1)?;

@@ -4,7 +4,7 @@ use perfharness_record::units;
 
 use super::super::view::{PlotRow, SamplePlot};
 use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, Canvas, PlotError, Scale, draw, fitting};
+use crate::drawing::{Align, AxisScale, Canvas, PlotError, draw, fitting};
 
 const WIDTH: u32 = 760;
 const ROW: i32 = 50;
@@ -31,7 +31,7 @@ pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<Drawn
         let levels = row.level.into_iter().chain(bounds.into_iter().flatten());
         row.points.iter().map(|(_, ns)| *ns).chain(levels)
     });
-    let Some(scale) = Scale::fit(values, LEFT, RIGHT) else { return Ok(None) };
+    let Some(scale) = AxisScale::fit(values, LEFT, RIGHT) else { return Ok(None) };
     let bottom = TOP + ROW * plot.rows.len() as i32;
     let svg = draw((WIDTH, (bottom + AXIS) as u32), |canvas| {
         axis(canvas, &scale, bottom)?;
@@ -40,11 +40,11 @@ pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<Drawn
         }
         Ok(())
     })?;
-    let Scale { from, to, first, last, log } = scale;
+    let AxisScale { from, to, first, last, log } = scale;
     Ok(Some(Drawn { svg, from, to, first, last, log }))
 }
 
-fn axis(canvas: &Canvas<'_>, scale: &Scale, bottom: i32) -> Result<(), PlotError> {
+fn axis(canvas: &Canvas<'_>, scale: &AxisScale, bottom: i32) -> Result<(), PlotError> {
     for tick in scale.ticks(6) {
         let x = scale.at(tick);
         canvas.line(&[(x, TOP), (x, bottom)], GRID, 1)?;
@@ -64,7 +64,7 @@ pub(super) fn label(ns: f64) -> String {
     format!("{digits} {unit}")
 }
 
-fn draw_row(canvas: &Canvas<'_>, scale: &Scale, row: &PlotRow, top: i32) -> Result<(), PlotError> {
+fn draw_row(canvas: &Canvas<'_>, scale: &AxisScale, row: &PlotRow, top: i32) -> Result<(), PlotError> {
     let (upper, lower) = (top + 5, top + ROW - 7);
     let middle = i32::midpoint(upper, lower);
     let hue = color::hue(row.hue);

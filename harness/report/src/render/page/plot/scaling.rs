@@ -5,7 +5,7 @@ use perfharness_record::units;
 use super::super::view::ScalingPlot;
 use super::samples::label;
 use crate::drawing::color::{self, GRID, INK, MUTED};
-use crate::drawing::{Align, PlotError, Scale, draw, fitting};
+use crate::drawing::{Align, AxisScale, PlotError, draw, fitting};
 
 const WIDTH: u32 = 760;
 const HEIGHT: u32 = 300;
@@ -63,9 +63,9 @@ pub(in crate::render::page) fn scaling(plot: &ScalingPlot) -> Result<Option<Stri
     Ok(Some(svg))
 }
 
-fn log(values: impl Iterator<Item = f64>, first: i32, last: i32) -> Option<Scale> {
-    let fitted = Scale::fit(values, first, last)?;
+fn log(values: impl Iterator<Item = f64>, first: i32, last: i32) -> Option<AxisScale> {
+    let fitted = AxisScale::fit(values, first, last)?;
     let room = (fitted.to / fitted.from.max(f64::MIN_POSITIVE)).powf(0.04);
     let from = if fitted.from > 0.0 { fitted.from } else { fitted.to / 10.0 };
-    Some(Scale::log(from / room, fitted.to * room, first, last))
+    Some(AxisScale::log(from / room, fitted.to * room, first, last))
 }

@@ -2,14 +2,14 @@
 
 use super::super::view::TrendPoint;
 use crate::drawing::color::{self, BAD, INK, MUTED};
-use crate::drawing::{PlotError, Scale, draw};
+use crate::drawing::{AxisScale, PlotError, draw};
 
 const WIDTH: u32 = 260;
 const HEIGHT: u32 = 44;
 
 /// Draws a trend; `None` if no value is positive.
 pub(in crate::render::page) fn trend(points: &[TrendPoint]) -> Result<Option<String>, PlotError> {
-    let Some(y) = Scale::fit(points.iter().map(|point| point.wall), HEIGHT as i32 - 9, 11) else {
+    let Some(y) = AxisScale::fit(points.iter().map(|point| point.wall), HEIGHT as i32 - 9, 11) else {
         return Ok(None);
     };
     let steps = (points.len().max(2) - 1) as f64;

@@ -1,4 +1,4 @@
-//! What changed against a base or accepted figures: one row for each judgement, worst first, on one axis of ratios.
+//! Judgements against a base or a baseline: one row for each, worst first, on one axis of ratios.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use crate::render::words::{self, Weight};
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparisons {
-    /// What was held against what.
+    /// The measured code and its references.
     pub held_against: String,
-    /// How often each verdict was reached.
+    /// Number of rows with each verdict.
     pub tally: String,
-    /// The ratios that the axis spans, the same below and above 1.
+    /// Reach of the axis in ratios, the same below and above 1.
     pub reach: f64,
     /// The judgements, worst first.
     pub rows: Vec<ComparisonRow>,
-    /// How many of them, from the top, are worth seeing at once.
+    /// Number of rows, from the top, that are shown at once.
     pub open: usize,
 }
 
@@ -30,23 +30,23 @@ pub struct Comparisons {
 pub struct ComparisonRow {
     /// The verdict.
     pub verdict: Badge,
-    /// Its place among the others, worst first.
+    /// Its rank, worst first.
     pub rank: usize,
     /// The workload.
     pub workload: String,
     /// The benchmark.
     pub benchmark: String,
-    /// The place of its case in the page, where that is there.
+    /// The fragment identifier of its case, if the page has it.
     pub fragment: Option<String>,
-    /// The metric, and what it is held against.
+    /// The metric and its reference.
     pub subject: String,
     /// The change.
     pub change: Figure,
-    /// Where it lies on the axis; absent where nothing was compared, or where there is no ratio.
+    /// Its position on the axis; absent if there is no ratio.
     pub span: Option<Span>,
     /// The verdict in a sentence.
     pub sentence: String,
-    /// For a time that got worse: what else moved.
+    /// Other figures that moved, for a time that got worse.
     pub diagnosis: Option<String>,
     /// The command that measures it again.
     pub reproduce: String,
@@ -55,13 +55,13 @@ pub struct ComparisonRow {
 /// A ratio on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Span {
-    /// The ratio of candidate to baseline.
+    /// Ratio of candidate to reference.
     pub ratio: f64,
     /// Its interval.
     pub interval: Option<(f64, f64)>,
-    /// The share that does not matter yet.
+    /// The threshold, as a share.
     pub threshold: f64,
-    /// Its look.
+    /// Its tone.
     pub tone: Tone,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
     let rows: Vec<ComparisonRow> =
         gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, &gate.rows, places)).collect();
     let worth_seeing = |row: &&Row| matches!(Weight::of(row), Weight::Decides | Weight::Tells);
-    // From the worst to the last one worth seeing: the rows are sorted, so that is a stretch at the top.
+    // The rows are sorted, so the rows worth showing are at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();
     Comparisons {
         held_against: words::held_against(gate),
@@ -141,12 +141,13 @@ fn span(evidence: &Evidence, tone: Tone) -> Option<Span> {
     (span.ratio.is_finite() && span.ratio > 0.0).then_some(span)
 }
 
-/// Nothing against nothing is no change.
+/// No change if both values are 0.
 fn ratio(baseline: f64, candidate: f64) -> f64 {
     if baseline == candidate { 1.0 } else { candidate / baseline }
 }
 
-/// What the axis spans: all that is worth seeing at once and most of the rest, and never so little that noise looks large.
+/// Returns the reach of the axis: all rows that are shown at once and most of the rest, and enough that noise does
+/// not look large.
 fn reach(rows: &[ComparisonRow], open: usize) -> f64 {
     let distance = |row: &ComparisonRow| {
         let span = row.span?;
@@ -157,7 +158,7 @@ fn reach(rows: &[ComparisonRow], open: usize) -> f64 {
     let worth_seeing = rows.iter().take(open).filter_map(distance).fold(0.0, f64::max);
     let mut all: Vec<f64> = rows.iter().filter_map(distance).collect();
     all.sort_by(f64::total_cmp);
-    // One row that is a hundred times slower must not make all others a dot; it gets an arrow.
+    // A row that is a hundred times slower must not shrink all others to a dot; it gets an arrow.
     let most = all.get((all.len() as f64 * 0.95) as usize).copied().unwrap_or(0.0);
     (worth_seeing.max(most) * 1.1).clamp(1.1_f64.ln(), 4.0_f64.ln()).exp()
 }

@@ -1,5 +1,4 @@
-//! What people want to know first: did anything break or get slower, what was measured where, and what could not be
-//! seen.
+//! The top of a page: failures and regressions, the measured code and machine, and the limits of the run.
 
 use jiff::Timestamp;
 use perfharness_contract::{OutcomeKind, standard};
@@ -13,36 +12,36 @@ use serde::Serialize;
 use super::{Badge, Material, Tone, fragment};
 use crate::render::words;
 
-/// Problems that are named at the top; more of them are counted.
+/// Number of problems at the top; the page counts further ones.
 const PROBLEMS: usize = 12;
 
 /// The top of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
-    /// The verdict on the whole.
+    /// The verdict on the run.
     pub verdict: Badge,
-    /// What it means, in a sentence.
+    /// The verdict in a sentence.
     pub sentence: String,
-    /// What broke or got worse, worst first.
+    /// Failures and regressions, worst first.
     pub problems: Vec<Problem>,
-    /// Problems that are not named here.
+    /// Number of further problems.
     pub more_problems: usize,
-    /// What was measured, where and when.
+    /// The measured code, the machine and the time.
     pub facts: Vec<Fact>,
-    /// What this run could not have seen, what it left out, and what else should be known.
+    /// Limits of the run: undetectable changes, left-out benchmarks and other remarks.
     pub limits: Vec<String>,
 }
 
-/// Something that broke or got worse.
+/// A failure or a regression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
-    /// What kind.
+    /// Its kind.
     pub badge: Badge,
-    /// What it is about.
+    /// Its subject.
     pub name: String,
-    /// What happened.
+    /// Its description.
     pub text: String,
-    /// Where the page says more.
+    /// The fragment identifier of the details.
     pub fragment: Option<String>,
 }
 
@@ -73,7 +72,7 @@ pub(super) fn head(material: &Material<'_>) -> Head {
     Head { verdict, sentence, problems, more_problems, facts: facts(record), limits: limits(material) }
 }
 
-/// The verdict of the gate where there is one, and of the run alone otherwise.
+/// Returns the verdict of the gate, or that of the run alone if there is no gate.
 fn verdict(material: &Material<'_>) -> (Badge, String) {
     let record = material.record;
     let failed = record.benchmarks.iter().filter(|b| b.failed()).count();
@@ -103,13 +102,13 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
     let badge = match (all, failed, record.run.ended) {
         (_, 1.., _) => Badge::new("✖", "failed", Tone::Bad),
         (0, ..) => Badge::new("?", "nothing measured", Tone::Open),
-        (.., RunEnd::Interrupted) => Badge::new("?", "cut off", Tone::Open),
+        (.., RunEnd::Interrupted) => Badge::new("?", "interrupted", Tone::Open),
         (.., RunEnd::Complete) => Badge::new("✔", "measured", Tone::Good),
     };
-    (badge, first_upper(&format!("{of_run}. Held against nothing: there are no accepted figures for it.")))
+    (badge, first_upper(&format!("{of_run}. Not judged: there are no accepted figures.")))
 }
 
-/// The beginning of a sentence.
+/// Capitalizes the beginning of a sentence.
 fn first_upper(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
@@ -130,7 +129,7 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
         problems.push(failure(benchmark));
     }
     let rows = material.gate.iter().flat_map(|gate| &gate.rows);
-    // What failed in this run is there already.
+    // The failures of this run are already in the list.
     let known = |name: &str| record.benchmarks.iter().any(|b| b.failed() && b.id.to_string() == name);
     for row in rows.filter(|row| row.judgement.outcome() > GateOutcome::Undecided) {
         if row.judgement.verdict != Verdict::Failed || !known(&row.benchmark) {
@@ -159,9 +158,9 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
     let mut fact = |name: &str, value: String| facts.push(Fact { name: name.into(), value });
     match &record.source {
         SourceState::Git { commit, branch, dirty } => {
-            let state = if *dirty { ", with changes that are not committed" } else { "" };
+            let state = if *dirty { ", with uncommitted changes" } else { "" };
             fact("commit", format!("{}{state}", short_commit(commit)));
-            fact("branch", branch.clone().unwrap_or_else(|| "none checked out".into()));
+            fact("branch", branch.clone().unwrap_or_else(|| "none (detached)".into()));
         }
         SourceState::Absent { absent } => fact("commit", absent.clone()),
     }
@@ -170,7 +169,7 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
             SourceState::Git { commit, .. } => short_commit(commit).to_owned(),
             SourceState::Absent { absent } => absent.clone(),
         };
-        let same = if base.identical { ", whose programs are the same to the byte" } else { "" };
+        let same = if base.identical { ", with byte-identical programs" } else { "" };
         fact("base", format!("{commit}{same}"));
     }
     fact("begun", units::minute(&record.run.started));
@@ -182,14 +181,14 @@ fn facts(record: &RunRecord) -> Vec<Fact> {
         Some(cores) => format!("{cpu}, {cores} logical cores"),
         None => cpu.clone(),
     });
-    fact("processor", cpu.unwrap_or_else(|| "not known".into()));
+    fact("processor", cpu.unwrap_or_else(|| "unknown".into()));
     let gpu = match (of_machine("gpu"), of_machine("gpu-fault")) {
         (Some(gpu), _) => {
             let kind = of_machine("gpu-kind").map_or_else(String::new, |kind| format!(" ({kind})"));
             let backend = of_machine("gpu-backend").map_or_else(String::new, |b| format!(", {b}"));
             format!("{gpu}{kind}{backend}")
         }
-        (None, Some(fault)) => format!("not known: {fault}"),
+        (None, Some(fault)) => format!("unknown: {fault}"),
         (None, None) => "none used".into(),
     };
     fact("GPU", gpu);
@@ -242,14 +241,14 @@ fn limits(material: &Material<'_>) -> Vec<String> {
         .map(|c| c.candidate.to_string())
         .collect();
     if !few.is_empty() {
-        limits.push(format!("too few launches for an interval to rest on: {}", some(&few)));
+        limits.push(format!("too few launches for an interval: {}", some(&few)));
     }
     if record.run.ended == RunEnd::Interrupted {
-        limits.push("the run was cut off; what was planned behind that is not here".into());
+        limits.push("the run was interrupted; later benchmarks are missing".into());
     }
-    limits.extend(record.machine.no_gpu_times().map(|why| format!("times say nothing of a GPU: {why}")));
+    limits.extend(record.machine.no_gpu_times().map(|why| format!("times say nothing about a GPU: {why}")));
     if let Err(why) = material.samples {
-        limits.push(format!("plots show launches and not samples: {why}"));
+        limits.push(format!("plots show launches instead of samples: {why}"));
     }
     limits.extend(
         material.gate.iter().flat_map(|gate| &gate.remarks).map(|remark| words::remark(remark).into_owned()),
@@ -264,7 +263,7 @@ fn walls(record: &RunRecord) -> impl Iterator<Item = &ComparisonRecord> {
 }
 
 fn smallest_detectable(record: &RunRecord) -> Option<String> {
-    // Two launches say next to nothing of their spread.
+    // Two launches say next to nothing about their spread.
     let mut found: Vec<(f64, String)> = walls(record)
         .filter(|c| c.estimate.launches >= MIN_LAUNCHES_TO_DECIDE)
         .filter_map(|c| Some((c.smallest_detectable.filter(|d| d.is_finite())?, c.candidate.to_string())))
@@ -278,8 +277,8 @@ fn smallest_detectable(record: &RunRecord) -> Option<String> {
         ratio => units::factor(ratio),
     };
     Some(format!(
-        "in nine of ten such runs, changes of wall time of {} or more are found in half of its comparisons, and of {} or \
-         more in the least precise one, {of}",
+        "nine of ten such runs detect changes of wall time of {} or more in half of the comparisons, and of {} or more in \
+         the least precise one, {of}",
         share(middle),
         share(*worst)
     ))
@@ -303,7 +302,7 @@ fn dropped(record: &RunRecord) -> Option<String> {
     })
 }
 
-/// Names, the first few of many.
+/// Joins the first few names.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 6;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

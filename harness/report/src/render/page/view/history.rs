@@ -1,4 +1,4 @@
-//! Over the runs that are known: a small trend for each benchmark.
+//! Trends of the benchmarks over the known runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use perfharness_record::units;
 use serde::Serialize;
 
 use super::{Badge, Figure, Material, Tone, fragment};
-use crate::history::{Standing, Summary};
+use crate::history::{RunSummary, Standing};
 use crate::render::words;
 
-/// Points of a trend that are drawn.
+/// Largest number of points of a trend.
 const POINTS: usize = 120;
 
-/// Runs of a trend in the page of one run.
+/// Largest number of runs of a trend in the page of one run.
 const RUNS_OF_PAGE: usize = 60;
 
 /// Trends in the page of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryView {
-    /// What it shows.
+    /// The caption.
     pub caption: String,
     /// A trend for each benchmark.
     pub trends: Vec<Trend>,
@@ -34,18 +34,18 @@ pub struct Trend {
     pub benchmark: String,
     /// The latest value.
     pub latest: Figure,
-    /// The latest value over the one before it.
+    /// The latest value divided by the previous one.
     pub change: Figure,
     /// The points, oldest first.
     pub points: Vec<TrendPoint>,
-    /// Runs behind them.
+    /// Number of runs behind the points.
     pub runs: usize,
 }
 
-/// One run, or several where there are more than can be drawn.
+/// One run, or several if there are too many to draw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrendPoint {
-    /// The middle wall time in ns.
+    /// The median wall time in ns.
     pub wall: f64,
     /// Whether figures were accepted here.
     pub accepted: bool,
@@ -56,13 +56,13 @@ pub struct TrendPoint {
 /// The page over all runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IndexView {
-    /// What there is.
+    /// The number of runs and machine classes.
     pub sentence: String,
     /// The runs, latest first.
     pub runs: Vec<RunRow>,
     /// Trends, by machine class; that of the latest run first.
     pub machines: Vec<MachineHistory>,
-    /// What could not be read.
+    /// Files that could not be read.
     pub remarks: Vec<String>,
 }
 
@@ -71,17 +71,17 @@ pub struct IndexView {
 pub struct RunRow {
     /// Its page, relative to the index.
     pub page: String,
-    /// The commit, short, or what else it is known by.
+    /// The commit, shortened, or another name of the run.
     pub name: String,
     /// The branch.
     pub branch: String,
-    /// When it began.
+    /// The start of the run.
     pub when: String,
-    /// The same to sort by, in s.
+    /// The start in s, to sort by.
     pub at: Option<f64>,
     /// Its verdict.
     pub verdict: Badge,
-    /// What it says, in short.
+    /// The result in short.
     pub text: String,
     /// The machine class.
     pub class: String,
@@ -92,18 +92,18 @@ pub struct RunRow {
 pub struct MachineHistory {
     /// The machine class.
     pub class: String,
-    /// Its place in the page.
+    /// Its fragment identifier.
     pub fragment: String,
-    /// How many runs.
+    /// The number of runs.
     pub caption: String,
-    /// Its benchmarks.
+    /// The trends of its benchmarks.
     pub trends: Vec<Trend>,
 }
 
-/// The trends of the benchmarks of a page, on its machine class, up to its own run.
+/// Returns the trends of the benchmarks of a page, on its machine class, up to its run.
 pub(super) fn of_page(material: &Material<'_>) -> Option<HistoryView> {
     let record = material.record;
-    let mut runs: Vec<&Summary> =
+    let mut runs: Vec<&RunSummary> =
         material.history.iter().filter(|run| run.class == record.machine.class).collect();
     runs.sort_by(|a, b| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
     runs.retain(|run| run.started <= record.run.started);
@@ -115,17 +115,17 @@ pub(super) fn of_page(material: &Material<'_>) -> Option<HistoryView> {
     let trends = trends(runs, Some(&wanted));
     (!trends.is_empty()).then(|| HistoryView {
         caption: format!(
-            "Wall time over the last {} of this machine class, up to this one. Times of different days also show \
-             what else the machine had to do.",
+            "Wall time over the last {} of this machine class, up to this one. Times of different days also depend on \
+             the other load of the machine.",
             units::counted(runs.len(), "run")
         ),
         trends,
     })
 }
 
-/// The page over all runs.
-pub fn index(summaries: &[Summary], remarks: Vec<String>) -> IndexView {
-    let mut runs: Vec<&Summary> = summaries.iter().collect();
+/// Makes the contents of the page over all runs.
+pub fn index(summaries: &[RunSummary], remarks: Vec<String>) -> IndexView {
+    let mut runs: Vec<&RunSummary> = summaries.iter().collect();
     runs.sort_by(|a, b| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
     let mut classes: Vec<&str> = Vec::new();
     for run in runs.iter().rev() {
@@ -134,9 +134,9 @@ pub fn index(summaries: &[Summary], remarks: Vec<String>) -> IndexView {
         }
     }
     let machines = classes.iter().map(|class| {
-        let of_class: Vec<&Summary> = runs.iter().copied().filter(|run| run.class == *class).collect();
+        let of_class: Vec<&RunSummary> = runs.iter().copied().filter(|run| run.class == *class).collect();
         let drawn = if of_class.len() > POINTS {
-            format!("; where there are more than {POINTS}, a point is the middle of several")
+            format!("; with more than {POINTS} runs, a point is the median of several")
         } else {
             String::new()
         };
@@ -162,7 +162,7 @@ pub fn index(summaries: &[Summary], remarks: Vec<String>) -> IndexView {
     }
 }
 
-fn row(run: &Summary) -> RunRow {
+fn row(run: &RunSummary) -> RunRow {
     let at = run.started.parse::<Timestamp>().ok();
     RunRow {
         page: run.page.clone(),
@@ -176,7 +176,7 @@ fn row(run: &Summary) -> RunRow {
     }
 }
 
-fn result(run: &Summary) -> String {
+fn result(run: &RunSummary) -> String {
     let all = units::counted(run.benchmarks.len(), "benchmark");
     match run.tally {
         Some(tally) => format!("{all}; {}", words::tally(tally)),
@@ -194,7 +194,7 @@ fn verdict(standing: Standing) -> Badge {
     }
 }
 
-fn trends(runs: &[&Summary], wanted: Option<&BTreeSet<String>>) -> Vec<Trend> {
+fn trends(runs: &[&RunSummary], wanted: Option<&BTreeSet<String>>) -> Vec<Trend> {
     let mut points: BTreeMap<&str, Vec<TrendPoint>> = BTreeMap::new();
     for run in runs {
         for (benchmark, figures) in &run.benchmarks {
@@ -224,7 +224,7 @@ fn trend(benchmark: &str, points: Vec<TrendPoint>) -> Trend {
     }
 }
 
-/// As many points as can be drawn: the middle of neighbours, with the marks of all of them.
+/// Reduces the points to the drawable number: the median of neighbours, with the marks of all.
 fn gathered(points: Vec<TrendPoint>) -> Vec<TrendPoint> {
     if points.len() <= POINTS {
         return points;

@@ -35,7 +35,7 @@ impl MachineView {
 /// Telemetry of the machine during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TelemetryView {
-    /// How and at what cost it was read.
+    /// The number, interval and cost of the readings.
     pub caption: String,
     /// One strip for each series.
     pub strips: Vec<Strip>,
@@ -120,7 +120,7 @@ pub(super) fn machine(record: &RunRecord) -> MachineView {
     }
 }
 
-fn ceilings(of: &Ceilings) -> CeilingsView {
+fn ceilings(ceilings: &Ceilings) -> CeilingsView {
     let row = |(name, ceiling): (&String, &Ceiling)| {
         let text = match &ceiling.value {
             Reading::Value(value) => units::value(&ceiling.unit, value.0),
@@ -128,28 +128,38 @@ fn ceilings(of: &Ceilings) -> CeilingsView {
         };
         (name.clone(), text)
     };
-    CeilingsView { measured: units::minute(&of.measured), rows: of.figures.iter().map(row).collect() }
+    CeilingsView {
+        measured: units::minute(&ceilings.measured),
+        rows: ceilings.figures.iter().map(row).collect(),
+    }
 }
 
-fn telemetry(of: &Telemetry) -> TelemetryView {
-    let cost = of.cost.map_or_else(String::new, |Number(share)| {
+fn telemetry(telemetry: &Telemetry) -> TelemetryView {
+    let cost = telemetry.cost.map_or_else(String::new, |Number(share)| {
         format!(", which used {} of one core", units::percent(share))
     });
     let caption = format!(
         "{} by a process beside the measurement, one every {}{cost}. Time without a measurement is left out.",
-        units::counted(of.at_ms.len(), "reading"),
-        units::duration(of.interval_ms as f64 * 1e6)
+        units::counted(telemetry.at_ms.len(), "reading"),
+        units::duration(telemetry.interval_ms as f64 * 1e6)
     );
-    let mut strips: Vec<Strip> = of.columns.iter().filter_map(|column| strip(of, column)).collect();
-    strips.extend(resident(of));
-    TelemetryView { caption, strips, bands: bands(of), workers: workers(of), notes: notes(of) }
+    let mut strips: Vec<Strip> =
+        telemetry.columns.iter().filter_map(|column| strip(telemetry, column)).collect();
+    strips.extend(resident(telemetry));
+    TelemetryView {
+        caption,
+        strips,
+        bands: bands(telemetry),
+        workers: workers(telemetry),
+        notes: notes(telemetry),
+    }
 }
 
-fn seconds(of: &Telemetry, at: usize) -> f64 {
-    of.at_ms.get(at).copied().unwrap_or(0) as f64 / 1e3
+fn seconds(telemetry: &Telemetry, at: usize) -> f64 {
+    telemetry.at_ms.get(at).copied().unwrap_or(0) as f64 / 1e3
 }
 
-fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
+fn strip(telemetry: &Telemetry, column: &Column) -> Option<Strip> {
     let series = &column.series;
     let values: Vec<f64> = column.values.iter().flatten().map(|n| n.0).filter(|v| v.is_finite()).collect();
     let most = values.iter().copied().reduce(f64::max)?;
@@ -173,7 +183,7 @@ fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
         .values
         .iter()
         .enumerate()
-        .map(|(at, v)| (seconds(of, at), v.map(|n| n.0).filter(|v| v.is_finite())))
+        .map(|(at, v)| (seconds(telemetry, at), v.map(|n| n.0).filter(|v| v.is_finite())))
         .collect();
     Some(Strip {
         label: format!("{}{gpu}, by {}{window}", series.name, series.source),
@@ -185,16 +195,16 @@ fn strip(of: &Telemetry, column: &Column) -> Option<Strip> {
 }
 
 /// Returns the strip of the memory of all workers together.
-fn resident(of: &Telemetry) -> Option<Strip> {
-    let mut sums = vec![0; of.at_ms.len()];
-    for worker in &of.workers {
+fn resident(telemetry: &Telemetry) -> Option<Strip> {
+    let mut sums = vec![0; telemetry.at_ms.len()];
+    for worker in &telemetry.workers {
         for (at, bytes) in worker.reading.iter().zip(&worker.rss_bytes) {
             *sums.get_mut(*at)? += bytes;
         }
     }
     let top = *sums.iter().max()? as f64;
     let points: Vec<_> =
-        sums.iter().enumerate().map(|(at, sum)| (seconds(of, at), Some(*sum as f64))).collect();
+        sums.iter().enumerate().map(|(at, sum)| (seconds(telemetry, at), Some(*sum as f64))).collect();
     (top > 0.0).then(|| Strip {
         label: "resident memory of all workers together, by sysinfo".into(),
         text: format!("at most {}", units::bytes(top)),
@@ -216,12 +226,12 @@ fn thinned(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
 
 /// Returns the periods in which each workload was measured. A reading without a sample belongs to the workload before
 /// it.
-fn bands(of: &Telemetry) -> Vec<(String, f64, f64)> {
+fn bands(telemetry: &Telemetry) -> Vec<(String, f64, f64)> {
     let mut bands: Vec<(String, f64, f64)> = Vec::new();
-    let interval = of.interval_ms as f64 / 1e3;
-    for (at, tag) in of.tag.iter().enumerate() {
-        let to = seconds(of, at);
-        let name = tag.and_then(|tag| of.tags.get(tag)).map(|tag| tag.benchmark.workload.to_string());
+    let interval = telemetry.interval_ms as f64 / 1e3;
+    for (at, tag) in telemetry.tag.iter().enumerate() {
+        let to = seconds(telemetry, at);
+        let name = tag.and_then(|tag| telemetry.tags.get(tag)).map(|tag| tag.benchmark.workload.to_string());
         match (bands.last_mut(), name) {
             (Some(band), Some(name)) if band.0 == name => band.2 = to,
             (Some(band), None) => band.2 = to,
@@ -235,9 +245,9 @@ fn bands(of: &Telemetry) -> Vec<(String, f64, f64)> {
     bands
 }
 
-fn workers(of: &Telemetry) -> Vec<WorkerUse> {
+fn workers(telemetry: &Telemetry) -> Vec<WorkerUse> {
     let one = |columns: &WorkerColumns| {
-        let tag = of.tags.get(columns.tag)?;
+        let tag = telemetry.tags.get(columns.tag)?;
         let side = if tag.base { " (base)" } else { "" };
         let most = |values: &[u64]| {
             let most = values.iter().copied().max().unwrap_or(0) as f64;
@@ -245,7 +255,7 @@ fn workers(of: &Telemetry) -> Vec<WorkerUse> {
         };
         Some(WorkerUse {
             benchmark: format!("{}{side}", tag.benchmark),
-            cores: cores(of, columns)
+            cores: cores(telemetry, columns)
                 .map_or_else(Figure::none, |cores| Figure::new(units::digits(cores), cores)),
             rss: most(&columns.rss_bytes),
             read: most(&columns.read_bytes),
@@ -253,18 +263,18 @@ fn workers(of: &Telemetry) -> Vec<WorkerUse> {
             readings: columns.reading.len(),
         })
     };
-    let mut workers: Vec<WorkerUse> = of.workers.iter().filter_map(one).collect();
+    let mut workers: Vec<WorkerUse> = telemetry.workers.iter().filter_map(one).collect();
     workers.sort_by(|a, b| a.benchmark.cmp(&b.benchmark));
     workers
 }
 
 /// Returns CPU time over wall time, between readings of the same process.
-fn cores(of: &Telemetry, columns: &WorkerColumns) -> Option<f64> {
+fn cores(telemetry: &Telemetry, columns: &WorkerColumns) -> Option<f64> {
     let (mut cpu_ms, mut wall_ms) = (0, 0);
     let mut last: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
     for ((at, launch), cpu) in columns.reading.iter().zip(&columns.launch).zip(&columns.cpu_ms) {
         if let Some((before, cpu_before)) = last.insert(*launch, (*at, *cpu)) {
-            let wall = of.at_ms.get(*at)?.checked_sub(*of.at_ms.get(before)?)?;
+            let wall = telemetry.at_ms.get(*at)?.checked_sub(*telemetry.at_ms.get(before)?)?;
             // Parts of a launch have processes of their own, whose CPU time starts at 0.
             if let Some(used) = cpu.checked_sub(cpu_before) {
                 cpu_ms += used;
@@ -275,15 +285,15 @@ fn cores(of: &Telemetry, columns: &WorkerColumns) -> Option<f64> {
     (wall_ms > 0).then(|| cpu_ms as f64 / wall_ms as f64)
 }
 
-fn notes(of: &Telemetry) -> Vec<String> {
-    let mut notes: Vec<String> = of
+fn notes(telemetry: &Telemetry) -> Vec<String> {
+    let mut notes: Vec<String> = telemetry
         .limits
         .iter()
         .map(|(limit, readings)| {
             format!("{limit} reduced the clock of a GPU at {}", units::counted(*readings as usize, "reading"))
         })
         .collect();
-    if of.columns.iter().any(|column| column.series.name.starts_with(quantity::GPU_UTILIZATION)) {
+    if telemetry.columns.iter().any(|column| column.series.name.starts_with(quantity::GPU_UTILIZATION)) {
         notes.push(
             "GPU busy in the tables is the share of time by the device's own timestamps; the utilization here is the \
              driver's, a share of windows that can be longer than an iteration"
@@ -292,7 +302,7 @@ fn notes(of: &Telemetry) -> Vec<String> {
     }
     // Several quantities share a reason.
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (what, reason) in &of.absent {
+    for (what, reason) in &telemetry.absent {
         reasons.entry(reason).or_default().push(what);
     }
     notes.extend(reasons.iter().map(|(reason, what)| format!("not read: {} ({reason})", what.join(", "))));

@@ -25,7 +25,7 @@ use perfharness_record::RunRecord;
 use perfharness_record::compare::GateReport;
 use perfharness_record::samples::Samples;
 
-use crate::history::Summary;
+use crate::history::RunSummary;
 use crate::memory::MemoryIndex;
 use crate::profile::FlameIndex;
 
@@ -43,7 +43,7 @@ pub struct Material<'a> {
     /// Memory stories of its benchmarks, and the path from the page to their folder.
     pub memory: Option<(&'a MemoryIndex, &'a str)>,
     /// The other known runs, oldest first.
-    pub history: &'a [Summary],
+    pub history: &'a [RunSummary],
     /// Other remarks, such as a file that could not be read.
     pub remarks: &'a [String],
 }

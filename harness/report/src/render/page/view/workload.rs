@@ -1,4 +1,4 @@
-//! One section for each workload, and one part of it for each case: variants side by side.
+//! The section of a workload, with a part for each case: its variants side by side.
 
 use std::collections::BTreeMap;
 
@@ -21,15 +21,15 @@ use crate::render::{outcome, words};
 pub struct WorkloadView {
     /// Its name.
     pub name: String,
-    /// Its place in the page.
+    /// Its fragment identifier.
     pub fragment: String,
-    /// What it is.
+    /// Its summary.
     pub summary: String,
-    /// Where it is described.
+    /// Its source documents.
     pub sources: String,
-    /// Its variants, and what each does.
+    /// Its variants and their summaries.
     pub variants: Vec<(String, String)>,
-    /// How time grows over the cases, where more than one has a size.
+    /// Time over the sizes of the cases, if several have a size.
     pub scaling: Option<ScalingPlot>,
     /// Its cases.
     pub cases: Vec<CaseView>,
@@ -40,35 +40,35 @@ pub struct WorkloadView {
 pub struct CaseView {
     /// `workload/case`.
     pub name: String,
-    /// Its place in the page.
+    /// Its fragment identifier.
     pub fragment: String,
     /// Its parameters.
     pub parameters: String,
-    /// How it was measured.
+    /// The launches, blocks and time of the measurement.
     pub measured: String,
     /// Its variants.
     pub variants: Vec<VariantRow>,
-    /// Whether any of them tells how busy the GPU was.
+    /// Whether any variant reports GPU busy.
     pub has_gpu: bool,
-    /// Whether the case says what it cannot do without, on a machine whose ceilings are known.
+    /// Whether the case has a floor and the machine has ceilings.
     pub has_floor: bool,
-    /// What its slow variant wastes.
+    /// The waste of its slow variant.
     pub waste: Option<String>,
-    /// Flame graphs, and where the time of each variant went by function.
+    /// Flame graphs and hottest functions of its variants.
     pub flames: Vec<FlameRow>,
-    /// Whether its variants leak.
+    /// Memory verdicts of its variants.
     pub memory: Vec<MemoryRow>,
     /// The samples.
     pub samples: Option<SamplePlot>,
-    /// Where the time goes.
+    /// Shares of the time.
     pub shares: Option<SharePlot>,
-    /// Names of the variants that have figures; the columns of the counts.
+    /// Names of the variants with figures; the columns of the counts.
     pub columns: Vec<String>,
     /// Counts, bytes, peaks, times.
     pub counts: Vec<CountRow>,
-    /// What was not measured, and why.
+    /// Metrics that were not measured, with the reasons.
     pub absent: Vec<String>,
-    /// What workers and checks told.
+    /// Notes of workers and checks.
     pub notes: Vec<String>,
 }
 
@@ -79,53 +79,53 @@ pub struct VariantRow {
     pub benchmark: String,
     /// The variant.
     pub name: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Badge,
-    /// Why, and its last words.
+    /// The reason of the outcome, and its last message.
     pub reason: Option<String>,
-    /// The last lines that it wrote where it died.
+    /// The last lines that it wrote, if it died.
     pub stderr: Vec<String>,
-    /// Wall time of an iteration.
+    /// Wall time per iteration.
     pub wall: Figure,
-    /// Half of its interval, relative.
+    /// Half of its interval, as a share.
     pub precision: String,
-    /// How many times faster than its reference.
+    /// The speed-up over its reference.
     pub speed_up: Figure,
-    /// The interval of that, and what it is over.
+    /// The interval of the speed-up, and the reference.
     pub speed_up_detail: String,
-    /// Items in a second.
+    /// Items per second.
     pub rate: Figure,
-    /// Share of the wall time in which the GPU was busy.
+    /// Share of the wall time with the GPU busy.
     pub utilization: Figure,
-    /// The largest memory peak that is known.
+    /// The largest memory peak.
     pub peak: Figure,
-    /// The largest error against the reference, and what is right.
+    /// The largest error against the float64 reference, and the tolerance.
     pub error: Figure,
-    /// The share of its time that nobody could save on this machine, and which ceiling binds.
+    /// The time of the floor as a share of its time, and the limiting ceiling.
     pub floor: Figure,
 }
 
-/// Where the CPU time of a variant goes, by function.
+/// CPU time of a variant by function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlameRow {
     /// The variant.
     pub variant: String,
-    /// The functions that most of it is in, or why nothing is known.
+    /// The hottest functions, or the reason for their absence.
     pub hottest: String,
-    /// Graphs: what each shows, and its file, seen from the page.
+    /// Graphs: description, and path from the page.
     pub graphs: Vec<(String, String)>,
 }
 
-/// What was seen of the memory of a variant over many iterations.
+/// Memory of a variant over many iterations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemoryRow {
     /// The variant.
     pub variant: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: Badge,
-    /// What was seen, or why nothing was.
+    /// The verdict in a sentence, or the reason for its absence.
     pub sentence: String,
-    /// Its picture, seen from the page.
+    /// The path of its picture from the page.
     pub picture: Option<String>,
 }
 
@@ -134,7 +134,7 @@ pub struct MemoryRow {
 pub struct CountRow {
     /// Its title.
     pub title: String,
-    /// Whether it differed between launches although it should be exact.
+    /// Whether it is exact and differed between launches.
     pub demoted: bool,
     /// One figure for each variant.
     pub figures: Vec<Figure>,
@@ -147,7 +147,7 @@ pub(super) fn workloads(material: &Material<'_>) -> Vec<WorkloadView> {
 
 fn view(material: &Material<'_>, workload: &WorkloadDef) -> WorkloadView {
     let record = material.record;
-    // Against a base each benchmark is a case of its own; people want to see them side by side.
+    // Against a base, each benchmark is a case of its own; the page shows them side by side.
     let mut cases: Vec<CaseView> = Vec::new();
     for case in record.cases.iter().filter(|case| case.workload == workload.id) {
         let name = format!("{}/{}", case.workload, case.case);
@@ -217,7 +217,7 @@ fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord,
     }
 }
 
-/// How a case was measured; where each benchmark was one of its own, how all were.
+/// Describes the measurement of a case; sums up if each benchmark is a case of its own.
 fn measured_how(record: &RunRecord, case: &CaseRecord) -> String {
     let same: Vec<&CaseRecord> =
         record.cases.iter().filter(|c| c.workload == case.workload && c.case == case.case).collect();
@@ -307,7 +307,7 @@ fn speed_up(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRec
     }
 }
 
-/// Device memory where the benchmark has some, else the heap, else the process.
+/// Returns the peak of device memory if there is one, else of the heap, else of the process.
 fn peak(benchmark: &BenchmarkRecord) -> Figure {
     let ids = [gpu::DEVICE_PEAK, standard::HEAP_PEAK, standard::PEAK_RSS];
     let metrics = ids.iter().filter_map(|id| benchmark.metrics.get(*id));
@@ -327,7 +327,7 @@ fn error(benchmark: &BenchmarkRecord) -> Figure {
     Figure::new(text, error.0)
 }
 
-/// How much of the time is due to what no implementation can do without.
+/// Returns the time of the floor as a share of the wall time, and the limiting ceiling.
 fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
     let share = || {
         let case = workload.case(&benchmark.id.case)?;
@@ -344,12 +344,12 @@ pub(super) fn runs_on_gpu(benchmark: &BenchmarkRecord) -> bool {
     benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|metric| metric.value.value().is_some())
 }
 
-/// Errors span many magnitudes.
+/// Formats an error; errors span many magnitudes.
 fn scientific(value: f64) -> String {
     if value == 0.0 || !value.is_finite() { format!("{value}") } else { format!("{value:.1e}") }
 }
 
-/// Functions of a variant that are worth naming.
+/// Number of functions of a variant to name.
 const HOTTEST: usize = 3;
 
 fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Option<FlameRow> {
@@ -364,8 +364,8 @@ fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &Benchmark
     if let Some(reference) = variant.and_then(|v| workload.reference_of(v)) {
         let id = workload.benchmark_id(&benchmark.id.case, reference);
         let sides = [
-            (Widths::Reference, format!("what it saves of {reference}")),
-            (Widths::Candidate, format!("what it does in place of {reference}")),
+            (Widths::Reference, format!("saved against {reference}")),
+            (Widths::Candidate, format!("added against {reference}")),
         ];
         for (widths, text) in sides {
             if let Some(file) = index.differential(&id, &benchmark.id, widths) {
@@ -401,14 +401,14 @@ fn memory(material: &Material<'_>, benchmark: &BenchmarkRecord) -> Option<Memory
         },
         MemoryState::Absent { absent } => MemoryRow {
             variant,
-            verdict: Badge::new("–", "not followed", Tone::Open),
+            verdict: Badge::new("–", "not measured", Tone::Open),
             sentence: absent.clone(),
             picture: None,
         },
     })
 }
 
-/// Metrics that say something: measured for at least one variant, and not zero for all of them.
+/// Metrics that at least one variant has, and that are not zero for all.
 fn counts(all: &[&MetricDef], measured: &[&BenchmarkRecord]) -> Vec<CountRow> {
     let says_something = |id: &str| {
         let values = measured.iter().filter_map(|b| b.metrics.get(id)?.value.value());
@@ -426,16 +426,16 @@ fn counts(all: &[&MetricDef], measured: &[&BenchmarkRecord]) -> Vec<CountRow> {
     rows.collect()
 }
 
-/// What workers and checks told; what several told alike is there once.
+/// Returns the notes of workers and checks, each distinct note once with its variants.
 fn notes(benchmarks: &[&BenchmarkRecord]) -> Vec<String> {
-    let mut told: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut notes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for benchmark in benchmarks {
         let of_check = benchmark.check.iter().flat_map(|check| &check.notes);
         for note in benchmark.notes.iter().chain(of_check) {
-            told.entry(note).or_default().push(benchmark.id.variant.as_str());
+            notes.entry(note).or_default().push(benchmark.id.variant.as_str());
         }
     }
-    told.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", "))).collect()
+    notes.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", "))).collect()
 }
 
 /// The place of a role among the colours of a plot.
