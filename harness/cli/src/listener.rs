@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perfharness_engine::measure::Event;
 use perfharness_engine::plan::Plan;
-use perfharness_engine::run::{Listener, Note, Request};
+use perfharness_engine::run::{Listener, Note, RunSpec};
 
 use crate::plan_text::render_announcement;
 use crate::progress::Progress;
@@ -23,7 +23,7 @@ pub(crate) struct Shown<'t> {
 
 impl<'t> Shown<'t> {
     /// Shows the run of a request.
-    pub(crate) fn new(request: &Request, terminal: &'t Terminal) -> Self {
+    pub(crate) fn new(request: &RunSpec, terminal: &'t Terminal) -> Self {
         let interrupted = Arc::clone(&request.interrupted);
         Self { terminal, interrupted, is_heard: false, progress: None }
     }

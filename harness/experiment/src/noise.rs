@@ -9,7 +9,7 @@ use perfharness_contract::{Effort, Workload};
 use perfharness_engine::measure::RunState;
 use perfharness_engine::plan::Plan;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{Place, Prepared, Request, Silent};
+use perfharness_engine::run::{PlannedRun, RecordPlace, RunSpec, Silent};
 use perfharness_platform::clock;
 use perfharness_record::WorkerCommand;
 use perfharness_verdict::{Placement, estimate, median};
@@ -25,7 +25,7 @@ const PAIRS: [(&str, f64); 2] = [("a-again", 0.0), ("plus10", 0.095_310_179_804_
 
 /// One comparison of one pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
+struct NoiseRow {
     kernel: String,
     neighbour: bool,
     /// Number of requested launches, and of those with figures.
@@ -72,12 +72,12 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
+fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<NoiseRow>> {
     let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<NoiseRow> = Vec::new();
     for line in BufReader::new(file).lines() {
         // A killed experiment can leave an incomplete last line; its seed is measured again.
-        let Ok(row) = serde_json::from_str::<Row>(&line?) else { continue };
+        let Ok(row) = serde_json::from_str::<NoiseRow>(&line?) else { continue };
         if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
             bail!("{} holds another experiment; name another --output", opts.output.display());
         }
@@ -87,7 +87,7 @@ fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
+fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<NoiseRow>> {
     let program = std::env::current_exe()?.to_string_lossy().into_owned();
     let command = vec![program, "worker".into()];
     let worker = WorkerCommand { name: "experiment".into(), command, ..WorkerCommand::default() };
@@ -105,8 +105,8 @@ fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<Row>> {
         ..RunRequest::new([pattern], Effort::Quick, vec![worker])
     };
     let folder = tempfile::tempdir()?;
-    let place = Place::at(&folder.path().join("run.json"), false)?;
-    let mut run = Prepared::new(Request::new(run), &mut Silent)?.begin(place, &mut Silent)?;
+    let place = RecordPlace::at(&folder.path().join("run.json"), false)?;
+    let mut run = PlannedRun::new(RunSpec::new(run), &mut Silent)?.begin(place, &mut Silent)?;
     let start = clock::now();
     run.measure(&mut Silent)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -120,7 +120,7 @@ fn row(
     seed: u64,
     variant: &str,
     seconds: f64,
-) -> anyhow::Result<Row> {
+) -> anyhow::Result<NoiseRow> {
     let (case_plan, case) = (&plan.cases[0], &state.cases[0]);
     let side = |name: &str| case_plan.sides.iter().position(|s| s.benchmark.variant == *name);
     let (candidate, reference) =
@@ -138,7 +138,7 @@ fn row(
         case.counted().filter(|s| s.side == side).map(|s| s.iteration_ns().ln()).collect()
     };
     let in_samples: u64 = case.samples.iter().map(|row| row.sample.wall_ns).sum();
-    Ok(Row {
+    Ok(NoiseRow {
         kernel: opts.kernel.clone(),
         neighbour: opts.neighbour,
         asked: opts.launches,
@@ -157,16 +157,17 @@ fn row(
     })
 }
 
-fn summarise(rows: &[Row]) {
+fn summarise(rows: &[NoiseRow]) {
     for (variant, truth) in PAIRS {
-        let of: Vec<&Row> = rows.iter().filter(|row| row.variant == variant).collect();
-        let count = |test: fn(&Row, f64) -> bool| of.iter().filter(|row| test(row, truth)).count();
+        let of: Vec<&NoiseRow> = rows.iter().filter(|row| row.variant == variant).collect();
+        let count = |test: fn(&NoiseRow, f64) -> bool| of.iter().filter(|row| test(row, truth)).count();
         let covers = count(|row, truth| row.lower <= truth && truth <= row.upper);
         let above = count(|row, _| row.lower > 0.0);
         let below = count(|row, _| row.upper < 0.0);
         let welch = of.iter().filter(|row| row.welch_excludes_zero).count();
-        let figure =
-            |f: fn(&Row) -> f64| median(&of.iter().map(|row| f(row)).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        let figure = |f: fn(&NoiseRow) -> f64| {
+            median(&of.iter().map(|row| f(row)).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        };
         say(&format!(
             "{variant}: {} comparisons of {} launches; interval covers the planted {:.1} % in {covers}, lies above \
              zero in {above}, below in {below}; median effect {:+.2} %, median half-width {:.2} %, median sd of a \

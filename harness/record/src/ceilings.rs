@@ -52,7 +52,7 @@ pub struct Ceiling {
 
 /// The time below which an iteration cannot get.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub struct LeastTime {
     /// The time in ns.
     pub ns: f64,
     /// The ceiling that most of it is due to.
@@ -67,7 +67,7 @@ impl Ceilings {
     /// The time below which an iteration with this floor cannot get. Transfers, arithmetic and work on the host overlap at
     /// best, so the longest counts; waits and dispatches come one after the other and are added. `None` where a ceiling
     /// that it takes is not known, or nothing is needed.
-    pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<Bound> {
+    pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<LeastTime> {
         // What computes on the host moves its bytes there, and waits for no device.
         let memory = if on_gpu { DEVICE_COPY } else { HOST_COPY };
         let rates = [
@@ -78,11 +78,11 @@ impl Ceilings {
             (floor.host_bytes, HOST_COPY, true),
             (floor.file_bytes, FILE_WRITE, true),
         ];
-        let mut longest = Bound { ns: 0.0, term: memory };
+        let mut longest = LeastTime { ns: 0.0, term: memory };
         for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
             let ns = amount / self.value(ceiling)? * 1e9;
             if ns > longest.ns {
-                longest = Bound { ns, term: ceiling };
+                longest = LeastTime { ns, term: ceiling };
             }
         }
         let mut ns = longest.ns;
@@ -96,7 +96,7 @@ impl Ceilings {
                 (most, term) = (each, ceiling);
             }
         }
-        (ns > 0.0).then_some(Bound { ns, term })
+        (ns > 0.0).then_some(LeastTime { ns, term })
     }
 }
 

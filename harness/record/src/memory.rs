@@ -105,7 +105,7 @@ impl Series {
 
 /// What one series showed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct SeriesFinding {
     /// Which.
     pub series: Series,
     /// What.
@@ -114,18 +114,18 @@ pub struct Finding {
 }
 
 /// What each series shows that was told throughout.
-pub fn findings(story: &MemoryStory) -> Vec<Finding> {
+pub fn findings(story: &MemoryStory) -> Vec<SeriesFinding> {
     let finding = |series: Series| {
         let told = story.points.iter().map(|point| Some((point.iterations as f64, series.of(point)?)));
         let points: Vec<(f64, f64)> = told.collect::<Option<_>>()?;
         let test = judge_growth(&points, series.policy(story.iterations() as f64))?;
-        Some(Finding { series, test })
+        Some(SeriesFinding { series, test })
     };
     Series::ALL.into_iter().filter_map(finding).collect()
 }
 
 /// What follows for the benchmark: one series that grows is a leak, and one that is unclear leaves it open.
-pub fn verdict(findings: &[Finding]) -> GrowthVerdict {
+pub fn verdict(findings: &[SeriesFinding]) -> GrowthVerdict {
     let any = |verdict| findings.iter().any(|finding| finding.test.verdict == verdict);
     if any(GrowthVerdict::Grows) {
         GrowthVerdict::Grows

@@ -64,12 +64,12 @@ const COLUMNS: [(&str, Values); 17] = [
 /// The type of a column, and the value of a row in it. A number that is too large for the column becomes the largest.
 #[derive(Clone, Copy)]
 enum Values {
-    Text(for<'r> fn(&'r Row<'_>) -> &'r str),
-    Int(fn(&Row<'_>) -> u32),
-    Long(fn(&Row<'_>) -> u64),
-    OptionalLong(fn(&Row<'_>) -> Option<u64>),
-    Double(fn(&Row<'_>) -> f64),
-    Bool(fn(&Row<'_>) -> bool),
+    Text(for<'r> fn(&'r SampleReading<'_>) -> &'r str),
+    Int(fn(&SampleReading<'_>) -> u32),
+    Long(fn(&SampleReading<'_>) -> u64),
+    OptionalLong(fn(&SampleReading<'_>) -> Option<u64>),
+    Double(fn(&SampleReading<'_>) -> f64),
+    Bool(fn(&SampleReading<'_>) -> bool),
 }
 
 /// Returns the schema of the file.
@@ -87,7 +87,7 @@ fn schema() -> String {
 
 /// One row: a reading of a sample.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<'a> {
+pub struct SampleReading<'a> {
     /// The workload.
     pub workload: &'a str,
     /// The case.
@@ -129,11 +129,11 @@ pub struct Row<'a> {
 ///
 /// # Errors
 /// When the encoder refuses, which would be a bug.
-pub fn encode(rows: &[Row<'_>]) -> io::Result<Vec<u8>> {
+pub fn encode(rows: &[SampleReading<'_>]) -> io::Result<Vec<u8>> {
     write(rows).map_err(io::Error::other)
 }
 
-fn write(rows: &[Row<'_>]) -> Result<Vec<u8>, ParquetError> {
+fn write(rows: &[SampleReading<'_>]) -> Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(parse_message_type(&schema())?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
@@ -310,7 +310,7 @@ impl Samples {
 
     /// All rows, in the order of the file: case by case, and in each the timed samples in the order of measuring before
     /// the metered ones.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = SampleReading<'_>> {
         (0..self.len()).map(move |at| self.row(at))
     }
 
@@ -320,7 +320,7 @@ impl Samples {
         &'s self,
         benchmark: &BenchmarkId,
         metric: &str,
-    ) -> impl Iterator<Item = Row<'s>> + use<'s> {
+    ) -> impl Iterator<Item = SampleReading<'s>> + use<'s> {
         let parts =
             [benchmark.workload.as_str(), benchmark.case.as_str(), benchmark.variant.as_str(), metric];
         let wanted = parts.map(|text| self.texts.iter().position(|known| **known == *text));
@@ -332,8 +332,8 @@ impl Samples {
         (0..self.len()).filter(is_wanted).map(move |at| self.row(at))
     }
 
-    fn row(&self, at: usize) -> Row<'_> {
-        Row {
+    fn row(&self, at: usize) -> SampleReading<'_> {
+        SampleReading {
             workload: self.text(self.workload[at]),
             case: self.text(self.case[at]),
             variant: self.text(self.variant[at]),

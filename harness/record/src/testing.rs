@@ -10,7 +10,7 @@ use perfharness_verdict::judge::{
 use perfharness_verdict::{Estimate, Interval};
 
 use crate::StackProfile;
-use crate::compare::{Against, BaselineInfo, GateReport, REPORT_VERSION, Remark, Row};
+use crate::compare::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark};
 use crate::samples::{self, Samples};
 
 /// A metric: its id, title and unit.
@@ -101,8 +101,8 @@ fn confirmed(judgement: Judgement, stands: bool) -> Judgement {
 }
 
 /// Rows of one benchmark, each with a metric, or about the whole.
-pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement: Judgement) -> Row {
-    Row {
+pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement: Judgement) -> GateRow {
+    GateRow {
         benchmark: benchmark.to_owned(),
         metric: metric.map(|metric| metric.0.to_owned()),
         title: metric.map(|metric| metric.1.to_owned()),
@@ -118,7 +118,7 @@ pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement
 }
 
 /// Every verdict, reason, evidence and advisory.
-pub fn rows() -> Vec<Row> {
+pub fn rows() -> Vec<GateRow> {
     use Against::{Base, Baseline, Expectation};
     use Verdict::{Failed, Improved, Inconclusive, NoBaseline, Regressed, Unchanged};
     let crossing = || judgement(Inconclusive, Reason::AcrossThreshold, paired(1.02, 0.04, 12));
@@ -268,7 +268,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// A report of these rows, sorted as a gate sorts them.
-pub fn report(mut rows: Vec<Row>) -> GateReport {
+pub fn report(mut rows: Vec<GateRow>) -> GateReport {
     rows.sort_by(|a, b| a.key().cmp(&b.key()));
     GateReport {
         format: REPORT_VERSION,
@@ -312,7 +312,7 @@ pub fn profile(iterations: u64, period: f64, stacks: &[(&str, u64)]) -> StackPro
 
 /// Samples of these rows, by way of a file.
 #[expect(clippy::expect_used, reason = "a test is to fail there")]
-pub fn samples(rows: &[samples::Row<'_>]) -> Samples {
+pub fn samples(rows: &[samples::SampleReading<'_>]) -> Samples {
     let content = samples::encode(rows).expect("rows can be encoded");
     samples::read(&content).expect("what was encoded can be read")
 }

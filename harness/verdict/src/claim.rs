@@ -4,7 +4,7 @@ use crate::Interval;
 
 /// A figure that a promise is held against, in the unit of the promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Measured {
+pub enum ClaimFigure {
     /// A figure without noise, such as a count of bytes.
     Exact(f64),
     /// A figure with noise, such as a speed-up; the interval is absent if there were too few launches for
@@ -35,10 +35,10 @@ pub enum ClaimVerdict {
 /// An exact figure is compared as it is. An estimate has met the promise if its whole interval is at or above
 /// it, and has not if its whole interval is below; otherwise, and without an interval, the promise stays
 /// undecided. The same holds for a promise or figure that is not a number.
-pub fn judge_at_least(promised: f64, measured: Measured) -> ClaimVerdict {
+pub fn judge_at_least(promised: f64, measured: ClaimFigure) -> ClaimVerdict {
     let bounds = match measured {
-        Measured::Exact(value) => Some(Interval { lower: value, upper: value }),
-        Measured::Estimated { interval, .. } => interval,
+        ClaimFigure::Exact(value) => Some(Interval { lower: value, upper: value }),
+        ClaimFigure::Estimated { interval, .. } => interval,
     };
     match bounds {
         Some(bounds) if bounds.lower >= promised => ClaimVerdict::Met,
@@ -54,29 +54,29 @@ mod tests {
 
     use super::*;
 
-    fn estimated(lower: f64, upper: f64) -> Measured {
-        Measured::Estimated { value: lower.midpoint(upper), interval: Some(Interval { lower, upper }) }
+    fn estimated(lower: f64, upper: f64) -> ClaimFigure {
+        ClaimFigure::Estimated { value: lower.midpoint(upper), interval: Some(Interval { lower, upper }) }
     }
 
     #[rstest]
-    #[case::exact_above(Measured::Exact(2.5), ClaimVerdict::Met)]
-    #[case::exact_at(Measured::Exact(2.0), ClaimVerdict::Met)]
-    #[case::exact_below(Measured::Exact(1.999), ClaimVerdict::NotMet)]
-    #[case::exact_not_a_number(Measured::Exact(f64::NAN), ClaimVerdict::Undecided)]
+    #[case::exact_above(ClaimFigure::Exact(2.5), ClaimVerdict::Met)]
+    #[case::exact_at(ClaimFigure::Exact(2.0), ClaimVerdict::Met)]
+    #[case::exact_below(ClaimFigure::Exact(1.999), ClaimVerdict::NotMet)]
+    #[case::exact_not_a_number(ClaimFigure::Exact(f64::NAN), ClaimVerdict::Undecided)]
     #[case::wholly_above(estimated(2.1, 3.0), ClaimVerdict::Met)]
     #[case::lower_bound_at(estimated(2.0, 3.0), ClaimVerdict::Met)]
     #[case::across(estimated(1.9, 3.0), ClaimVerdict::Undecided)]
     #[case::upper_bound_at(estimated(1.0, 2.0), ClaimVerdict::Undecided)]
     #[case::wholly_below(estimated(1.0, 1.9), ClaimVerdict::NotMet)]
-    #[case::without_interval(Measured::Estimated { value: 9.0, interval: None }, ClaimVerdict::Undecided)]
+    #[case::without_interval(ClaimFigure::Estimated { value: 9.0, interval: None }, ClaimVerdict::Undecided)]
     #[case::interval_not_a_number(estimated(f64::NAN, f64::NAN), ClaimVerdict::Undecided)]
-    fn a_promise_of_at_least_two_is_judged(#[case] measured: Measured, #[case] expected: ClaimVerdict) {
+    fn a_promise_of_at_least_two_is_judged(#[case] measured: ClaimFigure, #[case] expected: ClaimVerdict) {
         assert_eq!(judge_at_least(2.0, measured), expected);
     }
 
     #[test]
     fn a_promise_that_is_not_a_number_stays_undecided() {
-        assert_eq!(judge_at_least(f64::NAN, Measured::Exact(1.0)), ClaimVerdict::Undecided);
+        assert_eq!(judge_at_least(f64::NAN, ClaimFigure::Exact(1.0)), ClaimVerdict::Undecided);
         assert_eq!(judge_at_least(f64::NAN, estimated(1.0, 2.0)), ClaimVerdict::Undecided);
     }
 
@@ -101,7 +101,7 @@ mod tests {
             promised in -5.0..5.0, lower in -5.0..5.0, width in 0.0..3.0, more in 0.0..3.0, exact: bool,
         ) {
             let measured = |lower: f64| if exact {
-                Measured::Exact(lower)
+                ClaimFigure::Exact(lower)
             } else {
                 estimated(lower, lower + width)
             };

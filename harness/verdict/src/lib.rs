@@ -65,7 +65,7 @@ pub mod student;
 mod summary;
 
 pub use allocation::{Costs, MAX_BLOCKS, MAX_PLACEMENTS, MIN_BLOCKS, MIN_PLACEMENTS, allocate};
-pub use claim::{ClaimVerdict, Measured, judge_at_least};
+pub use claim::{ClaimFigure, ClaimVerdict, judge_at_least};
 pub use components::{Allocation, Components, components};
 pub use error::EstimateError;
 pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};

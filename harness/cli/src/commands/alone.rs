@@ -2,7 +2,7 @@
 
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::plan::Catalog;
-use perfharness_engine::run::{Prepared, Request};
+use perfharness_engine::run::{PlannedRun, RunSpec};
 
 use super::Terminal;
 use super::request::untimed;
@@ -17,14 +17,14 @@ pub(super) fn prepare(
     opts: &ConditionOpts,
     config: &Config,
     terminal: &Terminal,
-) -> Result<Prepared, CommandError> {
+) -> Result<PlannedRun, CommandError> {
     prepare_for(untimed(patterns, opts, config, config.run.effort.unwrap_or(Effort::Quick))?, terminal)
 }
 
 /// Plans the launches of a request. From here on Ctrl-C ends them in good order.
-pub(super) fn prepare_for(request: Request, terminal: &Terminal) -> Result<Prepared, CommandError> {
+pub(super) fn prepare_for(request: RunSpec, terminal: &Terminal) -> Result<PlannedRun, CommandError> {
     let mut listener = Shown::new(&request, terminal);
-    let prepared = Prepared::new(request, &mut listener)?;
+    let prepared = PlannedRun::new(request, &mut listener)?;
     listener.hear_interrupts().map_err(anyhow::Error::msg)?;
     Ok(prepared)
 }

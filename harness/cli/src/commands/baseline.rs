@@ -7,7 +7,7 @@ use std::process::Command;
 use jiff::Timestamp;
 use perfharness_contract::Effort;
 use perfharness_engine::{fingerprint, source_state};
-use perfharness_record::baseline::accept::{AcceptError, Terms, accept};
+use perfharness_record::baseline::accept::{AcceptError, AcceptTerms, accept};
 use perfharness_record::baseline::{Baseline, difference, file};
 use perfharness_record::{Pattern, RunRecord, file as record_file};
 use perfharness_report::render::{render_baseline, render_changes};
@@ -45,7 +45,7 @@ fn accepted(opts: &AcceptOpts, config_path: Option<&Path>, terminal: &Terminal) 
     let records = paths.iter().map(|path| record_file::read(path)).collect::<Result<Vec<RunRecord>, _>>()?;
     let first = records.first().ok_or(AcceptError::NoRecord)?;
     let before = file::read_class(&opts.folder.baselines, &first.machine.class)?;
-    let terms = Terms { only: &only, reason: &opts.reason, when: now() };
+    let terms = AcceptTerms { only: &only, reason: &opts.reason, when: now() };
     let made = accept(&records, before.as_ref(), &terms)?;
     for remark in &made.remarks {
         terminal.warn(remark);

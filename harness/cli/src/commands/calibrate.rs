@@ -3,7 +3,7 @@
 use perfharness_contract::{BenchmarkId, Effort, standard};
 use perfharness_engine::measure::SampleLength;
 use perfharness_engine::plan::planted;
-use perfharness_engine::run::{Against, Place, Prepared, Request};
+use perfharness_engine::run::{ComparedWith, PlannedRun, RecordPlace, RunSpec};
 use perfharness_record::baseline::file;
 use perfharness_record::compare::{Terms, judge};
 use perfharness_record::{ComparisonRecord, RunEnd, RunRecord};
@@ -25,12 +25,14 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let delta = config.gate.time_default().delta();
-    let request =
-        Request { against: Against::Itself { delta }, ..timed(&patterns, &opts.measure, config, effort)? };
+    let request = RunSpec {
+        against: ComparedWith::Itself { delta },
+        ..timed(&patterns, &opts.measure, config, effort)?
+    };
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));
-    let place = Place::at(&path, opts.resume)?;
+    let place = RecordPlace::at(&path, opts.resume)?;
     let mut listener = Shown::new(&request, terminal);
-    let run = Prepared::new(request, &mut listener)?.begin(place, &mut listener)?;
+    let run = PlannedRun::new(request, &mut listener)?.begin(place, &mut listener)?;
     let record =
         run.measure_all_and(&mut listener, |plan, record| Ok::<_, CommandError>(planted(plan, record)))?;
     terminal.hint(&format!("record: {}", path.display()));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use perfharness_contract::Effort;
 use perfharness_engine::plan::confirmation;
-use perfharness_engine::run::{Place, Prepared, Request};
+use perfharness_engine::run::{PlannedRun, RecordPlace, RunSpec};
 use perfharness_engine::source_state;
 use perfharness_record::baseline::Baseline;
 use perfharness_record::baseline::accept::{conditions_of, difference};
@@ -41,14 +41,14 @@ pub(super) fn gate(
     }
     let path = opts.output.clone().unwrap_or_else(|| place_of(&source_state(), "gate"));
     check_places(&opts.show, Some(&path), &[])?;
-    let place = Place::at(&path, opts.resume)?;
+    let place = RecordPlace::at(&path, opts.resume)?;
     let Asked { request, rules, versions } = if opts.base.is_some() || opts.base_worker.is_some() {
         against_base::asked(opts, config, config_path, terminal)?
     } else {
         alone(opts, config)?
     };
     let mut listener = Shown::new(&request, terminal);
-    let prepared = Prepared::new(request, &mut listener)?;
+    let prepared = PlannedRun::new(request, &mut listener)?;
     let baseline = rules.baseline(prepared.machine(&mut listener))?;
     let terms = rules.terms(baseline.as_ref());
     let run = prepared.begin(place, &mut listener)?;
@@ -75,7 +75,7 @@ pub(super) fn gate(
 
 /// A gate that was asked for.
 struct Asked {
-    request: Request,
+    request: RunSpec,
     rules: Rules,
     /// Both builds, which last until they were measured.
     versions: Option<Versions>,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
 use perfharness_engine::plan::{CasePlan, Plan};
-use perfharness_engine::run::{Against, Base, Request};
+use perfharness_engine::run::{BaseBuild, ComparedWith, RunSpec};
 use perfharness_engine::source_state;
 use perfharness_record::{Origin, Profiled, RunEnd, RunRecord, Side, SourceState, WorkerCommand};
 use perfharness_report::profile::{FlameIndex, Former, Occasion, ProfileFormat, Shot, write};
@@ -37,7 +37,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let of_base = prepared.base().map(|base| &base.catalog);
     let failed = [Some(prepared.catalog()), of_base].into_iter().flatten().any(workers_failed);
     let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
-    let subject = Subject {
+    let subject = Profiling {
         plan: prepared.plan(),
         executor: prepared.executor(),
         work: opts.seconds,
@@ -72,7 +72,7 @@ pub(super) fn beside(
         (outcome.kind != OutcomeKind::Ok).then(|| Profiled::ended(outcome))
     };
     let run = Some(record.run.id.clone());
-    let subject = Subject { plan, executor, work: DEFAULT_WORK, run, terminal };
+    let subject = Profiling { plan, executor, work: DEFAULT_WORK, run, terminal };
     let taken = subject.take(known);
     let folder = path.with_file_name(FOLDER);
     let written = taken.write(&folder, &[ProfileFormat::Svg], Former::Replaced)?;
@@ -84,7 +84,7 @@ pub(super) fn beside(
 
 /// Makes a request compare with another build, where that is asked for; returns what was built for it.
 fn against(
-    request: &mut Request,
+    request: &mut RunSpec,
     opts: &ProfileOpts,
     config: &Config,
     terminal: &Terminal,
@@ -94,7 +94,14 @@ fn against(
         // No record of a profile names the base.
         let source = SourceState::Absent { absent: "not recorded".into() };
         let redefined = Vec::new();
-        Against::Base(Box::new(Base { workers, source, versions: None, identical: false, redefined, delta }))
+        ComparedWith::Base(Box::new(BaseBuild {
+            workers,
+            source,
+            versions: None,
+            identical: false,
+            redefined,
+            delta,
+        }))
     };
     if let Some(command) = &opts.base_worker {
         request.against = base(vec![workers::from_flag(command)?]);
@@ -122,7 +129,7 @@ fn formats(asked: &[ProfileFormat]) -> Vec<ProfileFormat> {
 }
 
 /// What is profiled.
-struct Subject<'a> {
+struct Profiling<'a> {
     plan: &'a Plan,
     executor: ProcessExecutor,
     work: Duration,
@@ -130,7 +137,7 @@ struct Subject<'a> {
     terminal: &'a Terminal,
 }
 
-impl Subject<'_> {
+impl Profiling<'_> {
     /// Profiles every side that nothing is known of, one after the other.
     fn take(mut self, known: impl Fn(&Side) -> Option<Profiled>) -> Taken {
         let occasion = Occasion { taken: Timestamp::now().to_string(), run: self.run.take() };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{Request, Settings};
+use perfharness_engine::run::{RunSpec, SettingPaths};
 
 use super::workers;
 use crate::args::{ConditionOpts, MeasureOpts};
@@ -20,10 +20,10 @@ pub(super) fn timed(
     opts: &MeasureOpts,
     config: &Config,
     effort: Effort,
-) -> Result<Request, CommandError> {
-    let Request { run, .. } = untimed(patterns, &opts.conditions, config, effort)?;
+) -> Result<RunSpec, CommandError> {
+    let RunSpec { run, .. } = untimed(patterns, &opts.conditions, config, effort)?;
     let run = RunRequest { time_budget: opts.time_budget, launches: opts.launches, ..run };
-    Ok(Request { telemetry: !opts.no_telemetry, ..of(run, &opts.conditions, config) })
+    Ok(RunSpec { telemetry: !opts.no_telemetry, ..of(run, &opts.conditions, config) })
 }
 
 /// The request for launches in which nothing is timed.
@@ -35,7 +35,7 @@ pub(super) fn untimed(
     opts: &ConditionOpts,
     config: &Config,
     effort: Effort,
-) -> Result<Request, CommandError> {
+) -> Result<RunSpec, CommandError> {
     let device = opts.worker.device.clone().or_else(|| config.run.device.clone());
     let run = RunRequest {
         patterns: patterns.to_vec(),
@@ -52,13 +52,13 @@ pub(super) fn untimed(
     Ok(of(run, opts, config))
 }
 
-fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> Request {
+fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> RunSpec {
     let by_flag = flags(opts).map(|(name, _)| name).collect();
-    Request {
-        settings: Settings::Written { folder: config.folder.clone(), by_flag },
+    RunSpec {
+        settings: SettingPaths::Written { folder: config.folder.clone(), by_flag },
         machine_class: config.machine.class.clone(),
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
-        ..Request::new(run)
+        ..RunSpec::new(run)
     }
 }
 

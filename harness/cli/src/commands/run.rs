@@ -4,7 +4,7 @@ use std::path::Path;
 
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::journal::JournalHeader;
-use perfharness_engine::run::{Place, Prepared, Request, Settings};
+use perfharness_engine::run::{PlannedRun, RecordPlace, RunSpec, SettingPaths};
 use perfharness_record::{BenchmarkRecord, RunEnd, RunRecord};
 use perfharness_report::render::render_record;
 
@@ -27,12 +27,12 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     let effort = config.run.effort.unwrap_or(Effort::Quick);
     let mut request = timed(&opts.patterns, &opts.measure, config, effort)?;
     let path = opts.output.clone().unwrap_or_else(|| default_path(&request.source));
-    let place = Place::at(&path, opts.resume)?;
+    let place = RecordPlace::at(&path, opts.resume)?;
     if let Some(replayed) = place.replayed() {
         request = continued(request, &replayed.header, opts)?;
     }
     let mut listener = Shown::new(&request, terminal);
-    let prepared = Prepared::new(request, &mut listener)?;
+    let prepared = PlannedRun::new(request, &mut listener)?;
     if opts.dry_run {
         let plan = prepared.plan();
         return if opts.json { terminal.print_json(plan) } else { terminal.print(&render_plan(plan)) };
@@ -59,7 +59,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
 
 /// The request of the run that is continued. `--resume` alone takes everything from it; the whole command line with
 /// `--resume` behind it must ask for the same.
-fn continued(asked: Request, header: &JournalHeader, opts: &RunOpts) -> Result<Request, CommandError> {
+fn continued(asked: RunSpec, header: &JournalHeader, opts: &RunOpts) -> Result<RunSpec, CommandError> {
     if !resumes_alone(opts) && asked.run != header.request {
         return Err(CommandError::Usage(format!(
             "--resume: the run of {} was started with other arguments; give `run --resume` alone, or the same ones",
@@ -67,8 +67,8 @@ fn continued(asked: Request, header: &JournalHeader, opts: &RunOpts) -> Result<R
         )));
     }
     // Paths lead where they led then; the folder that they were relative to is not known any more.
-    let settings = Settings::AsPlanned(header.plan.settings.clone());
-    Ok(Request { run: header.request.clone(), settings, ..asked })
+    let settings = SettingPaths::AsPlanned(header.plan.settings.clone());
+    Ok(RunSpec { run: header.request.clone(), settings, ..asked })
 }
 
 /// Whether nothing is asked for beside going on.

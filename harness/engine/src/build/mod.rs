@@ -61,7 +61,7 @@ pub struct BaseFacts {
 
 /// What was measured for one purpose.
 #[derive(Default)]
-struct Measured {
+struct StageResults {
     cases: Vec<CaseRecord>,
     head: Vec<BenchmarkRecord>,
     base: Vec<BenchmarkRecord>,
@@ -71,7 +71,7 @@ struct Measured {
     versions: Vec<ComparisonRecord>,
 }
 
-impl Measured {
+impl StageResults {
     fn section(&self) -> Section<'_> {
         Section { cases: &self.cases, benchmarks: &self.head, comparisons: &self.variants }
     }
@@ -89,7 +89,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
     let threads = harness_facts();
     let mut environments: Vec<Environment> = Vec::new();
     let (mut first, mut confirmation, mut planted) =
-        (Measured::default(), Measured::default(), Measured::default());
+        (StageResults::default(), StageResults::default(), StageResults::default());
     let base_workers = facts.base.as_ref().map(|base| base.catalog.workers.as_slice()).unwrap_or_default();
     let workers: Vec<&WorkerState> = catalog.workers.iter().chain(base_workers).collect();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::standard;
 use perfharness_record::Flag;
-use perfharness_record::samples::Row;
+use perfharness_record::samples::SampleReading;
 
 use crate::measure::{RunState, SampleEvent};
 use crate::plan::Plan;
 
 /// The rows of all samples: one for each reading.
-pub fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<Row<'a>> {
+pub fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<SampleReading<'a>> {
     let mut rows = Vec::new();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
         let mut add = |sample: &'a SampleEvent, dropped: bool| {
@@ -19,7 +19,7 @@ pub fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<Row<'a>> {
             let (side, origin) = (&side.benchmark, side.origin);
             let flags = sample.flags.iter().map(flag_word).collect::<Vec<_>>().join(",");
             let mut row = |metric: &'a str, value| {
-                rows.push(Row {
+                rows.push(SampleReading {
                     workload: side.workload.as_str(),
                     case: side.case.as_str(),
                     variant: side.variant.as_str(),
@@ -108,8 +108,8 @@ mod tests {
     }
 
     /// A row as what can be compared: NaN equals nothing.
-    fn comparable<'r>(row: &Row<'r>) -> (u64, Row<'r>) {
-        (row.value.to_bits(), Row { value: 0.0, ..row.clone() })
+    fn comparable<'r>(row: &SampleReading<'r>) -> (u64, SampleReading<'r>) {
+        (row.value.to_bits(), SampleReading { value: 0.0, ..row.clone() })
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         state.apply(&Event::Sampled(sample(1, Mode::Metered)));
 
         let found = sample_rows(&plan, &state);
-        let timed = Row {
+        let timed = SampleReading {
             variant: "slow",
             position: 1,
             value: 100.5,
@@ -169,11 +169,11 @@ mod tests {
         };
         let due = [
             timed.clone(),
-            Row { metric: standard::CPU_TIME, value: 90.0, ..timed.clone() },
-            Row { metric: "syncs", value: f64::NAN, ..timed.clone() },
-            Row { variant: "fast", ..timed.clone() },
-            Row { variant: "fast", metric: "syncs", value: f64::NAN, ..timed.clone() },
-            Row {
+            SampleReading { metric: standard::CPU_TIME, value: 90.0, ..timed.clone() },
+            SampleReading { metric: "syncs", value: f64::NAN, ..timed.clone() },
+            SampleReading { variant: "fast", ..timed.clone() },
+            SampleReading { variant: "fast", metric: "syncs", value: f64::NAN, ..timed.clone() },
+            SampleReading {
                 variant: "fast",
                 metric: "syncs",
                 mode: Mode::Metered,

@@ -9,7 +9,7 @@ use super::executor::Executor;
 use super::launch::{Interrupted, LaunchRunner};
 use super::pairing::{SideNeeds, choose_pairing, parts};
 use super::state::{CaseState, RunState};
-use super::stopping::{Progress, decide};
+use super::stopping::{CaseProgress, decide};
 use super::{SampleEvent, allocation};
 use crate::plan::{CasePlan, Plan};
 
@@ -97,7 +97,7 @@ impl CaseRunner<'_, '_> {
             let costs = allocation::costs(&timings, parts.len());
             let components = (launches >= allocation::PILOT_LAUNCHES).then(|| self.components()).flatten();
             let chosen = allocation::choose(components.as_ref(), costs.as_ref(), until, left_ns);
-            let end = decide(&Progress {
+            let end = decide(&CaseProgress {
                 launches,
                 looks: &looks,
                 finished: !timings.is_empty(),

@@ -56,7 +56,7 @@ fn follow(mut launch: SoloLaunch<'_>, asked: u64, time: Duration) -> Result<Memo
     let most = (SAMPLE_NS / iteration_ns).clamp(FEWEST_ITERATIONS as f64, 1e8) as u64;
     let mode = if launch.lacks(Mode::Metered).is_none() { Mode::Metered } else { Mode::Timed };
     let limit = launch.now_ns() + (time * OVERTIME).as_nanos() as u64;
-    let mut seen = Seen { heap: Some(0.0), ..Seen::default() };
+    let mut seen = SeenMemory { heap: Some(0.0), ..SeenMemory::default() };
     let mut number = 0;
     // The first iteration on new inputs makes what the others reuse, so it is not metered.
     let mut take = |launch: &mut SoloLaunch<'_>, iterations: u64| {
@@ -96,7 +96,7 @@ fn follow(mut launch: SoloLaunch<'_>, asked: u64, time: Duration) -> Result<Memo
 
 /// Memory figures so far.
 #[derive(Default)]
-struct Seen {
+struct SeenMemory {
     /// Growth of the heap; `None` once a sample did not report it.
     heap: Option<f64>,
     device: Option<f64>,
@@ -105,7 +105,7 @@ struct Seen {
     absent: BTreeMap<String, String>,
 }
 
-impl Seen {
+impl SeenMemory {
     /// Adds a sample of `iterations`, the lead-in included.
     fn add(&mut self, reply: &SampleReply, iterations: u64) {
         let metered = iterations - 1;

@@ -5,7 +5,7 @@ use perfharness_verdict::Looks;
 
 /// State of a case when a launch has ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Progress<'a> {
+pub(super) struct CaseProgress<'a> {
     /// Launches with complete blocks.
     pub(super) launches: usize,
     /// Planned looks.
@@ -24,7 +24,7 @@ pub(super) struct Progress<'a> {
 
 /// Returns why the case ends, or `None` if it goes on. Precision counts at planned looks only: a look after every launch
 /// would stop at lucky moments.
-pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
+pub(super) fn decide(progress: &CaseProgress<'_>) -> Option<CaseEnd> {
     let launches = progress.launches;
     if progress.active == 0 {
         return Some(CaseEnd::NothingLeft);
@@ -49,8 +49,8 @@ pub(super) fn decide(progress: &Progress<'_>) -> Option<CaseEnd> {
 mod tests {
     use super::*;
 
-    fn progress(looks: &Looks) -> Progress<'_> {
-        Progress {
+    fn progress(looks: &Looks) -> CaseProgress<'_> {
+        CaseProgress {
             launches: 8,
             looks,
             finished: true,
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn precision_ends_it_at_looks_only() {
         let looks = Looks::default();
-        let precise = Progress { settled: true, ..progress(&looks) };
+        let precise = CaseProgress { settled: true, ..progress(&looks) };
         assert_eq!(decide(&precise), Some(CaseEnd::Precise { launches: 8 }));
-        assert_eq!(decide(&Progress { launches: 9, ..precise }), None);
+        assert_eq!(decide(&CaseProgress { launches: 9, ..precise }), None);
     }
 
     #[test]
@@ -84,15 +84,15 @@ mod tests {
     #[test]
     fn the_budget_ends_it_but_never_before_the_first_launch() {
         let looks = Looks::default();
-        let spent = Progress { left_ns: 5, ..progress(&looks) };
+        let spent = CaseProgress { left_ns: 5, ..progress(&looks) };
         assert_eq!(decide(&spent), Some(CaseEnd::Budget { launches: 8 }));
-        assert_eq!(decide(&Progress { launches: 0, ..spent }), None);
-        assert_eq!(decide(&Progress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
+        assert_eq!(decide(&CaseProgress { launches: 0, ..spent }), None);
+        assert_eq!(decide(&CaseProgress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
     }
 
     #[test]
     fn nothing_ends_it_before_a_launch_ran_to_its_end() {
         let looks = Looks::fixed(8).unwrap();
-        assert_eq!(decide(&Progress { finished: false, left_ns: 0, ..progress(&looks) }), None);
+        assert_eq!(decide(&CaseProgress { finished: false, left_ns: 0, ..progress(&looks) }), None);
     }
 }

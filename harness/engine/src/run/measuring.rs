@@ -11,7 +11,7 @@ use perfharness_record::{
 };
 
 use super::place::keep_older;
-use super::{Listener, Note, Place, Prepared, Request, RunError};
+use super::{Listener, Note, PlannedRun, RecordPlace, RunError, RunSpec};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, RunLock};
 use crate::measure::{Event, ProcessExecutor, RunState, run_plan};
@@ -27,7 +27,7 @@ pub struct Run {
     journal: Journal,
     journal_fault: Option<JournalError>,
     header: JournalHeader,
-    request: Request,
+    request: RunSpec,
     catalog: Catalog,
     base: Option<BaseFacts>,
     plan: Plan,
@@ -40,16 +40,16 @@ pub struct Run {
 impl Run {
     /// Takes the place and begins the journal, or goes on with the one that is there.
     pub(super) fn begin(
-        prepared: Prepared,
-        place: Place,
+        prepared: PlannedRun,
+        place: RecordPlace,
         listener: &mut dyn Listener,
     ) -> Result<Self, RunError> {
         place.check()?;
         place.insist_on(&prepared.request.run)?;
         let machine = prepared.machine(listener).clone();
         let mut executor = prepared.executor();
-        let Prepared { request, catalog, base, plan, .. } = prepared;
-        let Place { path, lock, replayed } = place;
+        let PlannedRun { request, catalog, base, plan, .. } = prepared;
+        let RecordPlace { path, lock, replayed } = place;
         let journal_path = Journal::path_for(&path);
         let mut state = RunState::new(plan.cases.iter().map(|case| case.sides.len()));
         let of_base = base.iter().flat_map(|base| &base.catalog.workers);

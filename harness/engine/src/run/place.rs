@@ -10,7 +10,7 @@ use crate::request::RunRequest;
 
 /// The place where a record is to go, with the run that was cut off there.
 #[derive(Debug)]
-pub struct Place {
+pub struct RecordPlace {
     /// The record, over links.
     pub(super) path: PathBuf,
     /// The lock of that place, where it was taken already.
@@ -19,7 +19,7 @@ pub struct Place {
     pub(super) replayed: Option<Replay>,
 }
 
-impl Place {
+impl RecordPlace {
     /// A place for a new run or, to `resume`, that of the run that was cut off there.
     ///
     /// # Errors

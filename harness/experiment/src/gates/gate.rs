@@ -36,7 +36,7 @@ pub(super) struct Judged {
 
 /// One row.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct PairRow {
     pub(super) kernel: String,
     /// One value per launch, for trying other rules on them, and the seconds that it took.
     pub(super) values: Vec<f64>,
@@ -61,7 +61,7 @@ pub(super) fn gate(
     seed: u64,
     thresholds: &[f64],
     conditions: &Conditions,
-) -> anyhow::Result<(Vec<Row>, Vec<GateOutcome>, Option<f64>)> {
+) -> anyhow::Result<(Vec<PairRow>, Vec<GateOutcome>, Option<f64>)> {
     let policies = thresholds
         .iter()
         .map(|threshold| Ok(TimePolicy { threshold: Limit::new(*threshold)? }))
@@ -134,7 +134,7 @@ pub(super) fn gate(
         .zip(judged)
         .map(|(((kernel, pair, _), fresh), judged)| {
             let (dropped_blocks, blocks) = pair.blocks();
-            Ok(Row {
+            Ok(PairRow {
                 kernel: kernel.clone(),
                 values: launch_values(&pair.paired())?,
                 seconds: pair.seconds(),
@@ -149,7 +149,7 @@ pub(super) fn gate(
                 judged,
             })
         })
-        .collect::<anyhow::Result<Vec<Row>>>()?;
+        .collect::<anyhow::Result<Vec<PairRow>>>()?;
     Ok((rows, outcomes, load))
 }
 

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::time::Duration;
 
 use anyhow::bail;
-use gate::Row;
+use gate::PairRow;
 use pair::Conditions;
 use perfharness_platform::clock;
 use perfharness_verdict::judge::GateOutcome;
@@ -33,7 +33,7 @@ struct Gate {
     optimized: bool,
     unix_ms: u64,
     load_average: Option<f64>,
-    rows: Vec<Row>,
+    rows: Vec<PairRow>,
     /// Outcome at each threshold.
     outcomes: Vec<GateOutcome>,
     rival: Option<Rival>,

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use perfharness_contract::{Effort, OutcomeKind};
 use perfharness_engine::measure::CaseState;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{Against, Base, Place, Prepared, Request, Run, Silent};
+use perfharness_engine::run::{BaseBuild, ComparedWith, PlannedRun, RecordPlace, Run, RunSpec, Silent};
 use perfharness_known_work::VARIABLE;
 use perfharness_record::{SourceState, WorkerCommand};
 use perfharness_verdict::Paired;
@@ -58,7 +58,7 @@ impl Pair {
             ..RunRequest::new([format!("known-work/{kernel}/{VARIANT}")], Effort::Standard, vec![head])
         };
         let source = SourceState::Absent { absent: "the same program".into() };
-        let base = Base {
+        let base = BaseBuild {
             workers: vec![base],
             source,
             versions: None,
@@ -67,14 +67,14 @@ impl Pair {
             // Each threshold of the experiment has its own judge.
             delta: 0.0,
         };
-        let request = Request {
-            against: Against::Base(Box::new(base)),
+        let request = RunSpec {
+            against: ComparedWith::Base(Box::new(base)),
             sample: Some(conditions.sample),
-            ..Request::new(run)
+            ..RunSpec::new(run)
         };
         let folder = tempfile::tempdir()?;
-        let place = Place::at(&folder.path().join("run.json"), false)?;
-        let run = Prepared::new(request, &mut Silent)?.begin(place, &mut Silent)?;
+        let place = RecordPlace::at(&folder.path().join("run.json"), false)?;
+        let run = PlannedRun::new(request, &mut Silent)?.begin(place, &mut Silent)?;
         Ok(Self { run, launch: conditions.launch, _folder: folder })
     }
 

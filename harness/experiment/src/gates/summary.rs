@@ -4,7 +4,7 @@ use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{Detection, MIN_LAUNCHES_TO_DECIDE, median};
 
 use super::Gate;
-use super::gate::{Judged, Row};
+use super::gate::{Judged, PairRow};
 use super::rivals::{Rival, Said};
 use crate::say;
 
@@ -51,7 +51,7 @@ pub(super) fn print(gates: &[Gate], thresholds: &[f64]) {
     rivals(gates, &kernels);
 }
 
-fn rows<'a>(gates: &'a [Gate], kernel: &str) -> Vec<&'a Row> {
+fn rows<'a>(gates: &'a [Gate], kernel: &str) -> Vec<&'a PairRow> {
     gates.iter().flat_map(|gate| &gate.rows).filter(|row| row.kernel == kernel).collect()
 }
 
@@ -77,7 +77,7 @@ fn outcomes(gates: &[Gate], at: usize, threshold: f64, identical: bool) {
     ));
 }
 
-fn verdicts(rows: &[&Row], kernel: &str, at: usize) {
+fn verdicts(rows: &[&PairRow], kernel: &str, at: usize) {
     let judged: Vec<&Judged> = rows.iter().map(|row| &row.judged[at]).collect();
     let count = |test: fn(&&&Judged) -> bool| judged.iter().filter(test).count();
     say(&format!(
@@ -95,7 +95,7 @@ fn verdicts(rows: &[&Row], kernel: &str, at: usize) {
 }
 
 /// Prints the cost of finding effects, from the standard deviation of launches and the seconds that one takes.
-fn cost(rows: &[&Row], kernel: &str) {
+fn cost(rows: &[&PairRow], kernel: &str) {
     let sd = middle(rows.iter().map(|row| row.judged[0].sd));
     let launch = middle(rows.iter().flat_map(|row| row.seconds.iter().copied()));
     let blocks: usize = rows.iter().map(|row| row.blocks).sum();

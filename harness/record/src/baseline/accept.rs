@@ -12,7 +12,7 @@ use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
 /// What is accepted, beside the records.
 #[derive(Clone, Debug)]
-pub struct Terms<'a> {
+pub struct AcceptTerms<'a> {
     /// Only benchmarks that match one of these; all where there are none.
     pub only: &'a [Pattern],
     /// Why.
@@ -92,7 +92,7 @@ pub struct Accepted {
 pub fn accept(
     records: &[RunRecord],
     before: Option<&Baseline>,
-    terms: &Terms<'_>,
+    terms: &AcceptTerms<'_>,
 ) -> Result<Accepted, AcceptError> {
     let first = records.first().ok_or(AcceptError::NoRecord)?;
     belong_together(records)?;

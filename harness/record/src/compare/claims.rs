@@ -2,7 +2,7 @@
 
 use perfharness_contract::{ClaimDef, MetricKind, Name, Number, OutcomeKind, Promise, WorkloadDef};
 use perfharness_verdict::{
-    ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, Measured, judge_at_least,
+    ClaimFigure, ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, judge_at_least,
 };
 
 use crate::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, Machine, Section};
@@ -211,8 +211,11 @@ fn judge(workload: &WorkloadDef, case: &Name, claim: &ClaimDef, section: Section
         None => return Judged::not_measurable("the document gives no number"),
     };
     let Figure { value: measured, interval } = measured;
-    let figure =
-        if exact { Measured::Exact(measured) } else { Measured::Estimated { value: measured, interval } };
+    let figure = if exact {
+        ClaimFigure::Exact(measured)
+    } else {
+        ClaimFigure::Estimated { value: measured, interval }
+    };
     let (status, reason) = match judge_at_least(promised, figure) {
         ClaimVerdict::Met => (ClaimStatus::Met, None),
         ClaimVerdict::NotMet => (ClaimStatus::NotMet, None),

@@ -23,7 +23,7 @@ use perfharness_verdict::judge::{
 };
 
 use super::policy::GatePolicy;
-use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
+use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION};
 use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
 use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
@@ -120,8 +120,8 @@ impl Judging<'_> {
         metric: Option<&MetricDef>,
         against: Against,
         judgement: Judgement,
-    ) -> Row {
-        Row {
+    ) -> GateRow {
+        GateRow {
             benchmark: benchmark.to_owned(),
             metric: metric.map(|m| m.id.to_string()),
             title: metric.map(|m| m.label().to_owned()),
@@ -148,7 +148,7 @@ impl Judging<'_> {
     }
 
     /// Workers that gave no workloads.
-    fn workers(&self) -> Vec<Row> {
+    fn workers(&self) -> Vec<GateRow> {
         let failed = self.record.workers.iter().filter(|worker| worker.outcome.kind != OutcomeKind::Ok);
         let row = |worker: &WorkerRecord| {
             let name = format!("worker {}", worker.name);
@@ -187,7 +187,7 @@ impl Judging<'_> {
         expected: impl Iterator<Item = Expected>,
         against: Against,
         is_left_out: impl Fn(&BenchmarkRecord) -> bool,
-        rows: &mut Vec<Row>,
+        rows: &mut Vec<GateRow>,
     ) -> Vec<&BenchmarkRecord> {
         let accounts = match account(&expected.collect::<Vec<_>>(), &self.seen()) {
             Ok(accounts) => accounts,

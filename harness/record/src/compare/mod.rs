@@ -8,4 +8,4 @@ mod report;
 pub use claims::judge_claims;
 pub use gate::{Terms, flagged, judge};
 pub use policy::{Acknowledgement, GatePolicy, LimitRule};
-pub use report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Remark, Row, Tally};
+pub use report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark, Tally};

@@ -30,7 +30,7 @@ pub struct GateReport {
     /// The accepted figures that it was held against.
     pub baseline: Option<BaselineInfo>,
     /// The judgements, worst first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GateRow>,
     /// Remarks beside the rows.
     pub remarks: Vec<Remark>,
 }
@@ -100,7 +100,7 @@ pub enum Against {
 
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Row {
+pub struct GateRow {
     /// The benchmark's id, or another subject.
     pub benchmark: String,
     /// The metric; absent where it is about the benchmark as a whole.
@@ -132,7 +132,7 @@ pub struct Row {
     pub reproduce: String,
 }
 
-impl Row {
+impl GateRow {
     /// The key to sort rows by: worst for the gate first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {

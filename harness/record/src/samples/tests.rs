@@ -12,8 +12,8 @@ use rstest::rstest;
 use super::*;
 use crate::Origin;
 
-fn row() -> Row<'static> {
-    Row {
+fn row() -> SampleReading<'static> {
+    SampleReading {
         workload: "w",
         case: "c",
         variant: "v",
@@ -35,12 +35,12 @@ fn row() -> Row<'static> {
 }
 
 /// Equal to the bit: NaN equals nothing, and 0 equals -0.
-fn assert_same(found: &Row<'_>, due: &Row<'_>) {
+fn assert_same(found: &SampleReading<'_>, due: &SampleReading<'_>) {
     assert_eq!(found.value.to_bits(), due.value.to_bits(), "{found:?}");
-    assert_eq!(Row { value: 0.0, ..found.clone() }, Row { value: 0.0, ..due.clone() });
+    assert_eq!(SampleReading { value: 0.0, ..found.clone() }, SampleReading { value: 0.0, ..due.clone() });
 }
 
-fn assert_all_same(found: &Samples, due: &[Row<'_>]) {
+fn assert_all_same(found: &Samples, due: &[SampleReading<'_>]) {
     assert_eq!((found.len(), found.is_empty()), (due.len(), due.is_empty()));
     found.rows().zip(due).for_each(|(found, due)| assert_same(&found, due));
 }
@@ -52,7 +52,7 @@ fn assert_all_same(found: &Samples, due: &[Row<'_>]) {
 #[case::more_than_a_batch_and_a_page(3 * BATCH + 1)]
 fn rows_are_read_as_they_were_written(#[case] count: usize) {
     let texts: Vec<String> = (0..count).map(|at| format!("v{}", at % 700)).collect();
-    let varied = |at: usize| Row {
+    let varied = |at: usize| SampleReading {
         variant: &texts[at],
         round: at as u64,
         value: if at.is_multiple_of(5) { f64::NAN } else { at as f64 },
@@ -62,7 +62,7 @@ fn rows_are_read_as_they_were_written(#[case] count: usize) {
         origin: [Origin::Head, Origin::Base][at % 2],
         ..row()
     };
-    let rows: Vec<Row<'_>> = (0..count).map(varied).collect();
+    let rows: Vec<SampleReading<'_>> = (0..count).map(varied).collect();
     assert_all_same(&crate::testing::samples(&rows), &rows);
 }
 
@@ -83,7 +83,7 @@ proptest! {
             0..20,
         )
     ) {
-        let row = raw.iter().map(|(texts, ints, (round, iterations, start), bits, mode, dropped)| Row {
+        let row = raw.iter().map(|(texts, ints, (round, iterations, start), bits, mode, dropped)| SampleReading {
             workload: &texts[0],
             case: &texts[1],
             variant: &texts[2],
@@ -102,13 +102,13 @@ proptest! {
             dropped: *dropped,
             origin: if *dropped { Origin::Base } else { Origin::Head },
         });
-        let rows: Vec<Row<'_>> = row.collect();
+        let rows: Vec<SampleReading<'_>> = row.collect();
         let found = crate::testing::samples(&rows);
         prop_assert_eq!(found.len(), rows.len());
         for (found, due) in found.rows().zip(&rows) {
             // What a terminal would obey is not kept.
             let texts = [due.workload, due.case, due.variant, due.metric, &*due.flags].map(plain);
-            let due = Row {
+            let due = SampleReading {
                 workload: &texts[0],
                 case: &texts[1],
                 variant: &texts[2],
@@ -123,7 +123,7 @@ proptest! {
 
 #[test]
 fn a_text_is_kept_once() {
-    let rows: Vec<Row<'_>> = (0..1000).map(|_| row()).collect();
+    let rows: Vec<SampleReading<'_>> = (0..1000).map(|_| row()).collect();
     let samples = crate::testing::samples(&rows);
     let texts: Vec<&str> = samples.texts.iter().map(|text| &**text).collect();
     assert_eq!(texts, ["w", "c", "v", "wall-time", "waited:0.50"]);
@@ -134,10 +134,10 @@ fn rows_of_a_metric_of_a_benchmark_are_selected() {
     let id = |text: &str| text.parse::<BenchmarkId>().unwrap();
     let rows = [
         row(),
-        Row { variant: "u", ..row() },
-        Row { case: "v", variant: "c", ..row() },
-        Row { metric: "syncs", ..row() },
-        Row { round: 6, ..row() },
+        SampleReading { variant: "u", ..row() },
+        SampleReading { case: "v", variant: "c", ..row() },
+        SampleReading { metric: "syncs", ..row() },
+        SampleReading { round: 6, ..row() },
     ];
     let samples = crate::testing::samples(&rows);
     let rounds = |benchmark: &str, metric: &str| -> Vec<u64> {
@@ -152,7 +152,8 @@ fn rows_of_a_metric_of_a_benchmark_are_selected() {
 
 /// A file with something in every page.
 fn file() -> Vec<u8> {
-    let rows: Vec<Row<'_>> = (0..50).map(|at| Row { round: at, value: at as f64, ..row() }).collect();
+    let rows: Vec<SampleReading<'_>> =
+        (0..50).map(|at| SampleReading { round: at, value: at as f64, ..row() }).collect();
     write(&rows).unwrap()
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_record::index_file::IndexError;
-use perfharness_record::memory::Finding;
+use perfharness_record::memory::SeriesFinding;
 use perfharness_record::{MemoryPoint, Outcome, index_file};
 use perfharness_verdict::GrowthVerdict;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub struct MemoryFacts {
     /// Time of one iteration in ns.
     pub iteration_ns: f64,
     /// The finding of each series.
-    pub series: Vec<Finding>,
+    pub series: Vec<SeriesFinding>,
     /// The memory after each group of iterations.
     pub points: Vec<MemoryPoint>,
     /// Metrics without figures and the reasons.

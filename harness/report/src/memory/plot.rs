@@ -1,7 +1,7 @@
 //! Plot of the memory of a benchmark over its iterations: a standalone SVG with a panel for each series.
 
 use askama::filters::{Html, escape};
-use perfharness_record::memory::{Finding, Series};
+use perfharness_record::memory::{Series, SeriesFinding};
 use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 use plotters::style::RGBColor;
@@ -84,7 +84,7 @@ fn panels(facts: &MemoryFacts) -> Vec<Panel> {
     panels
 }
 
-fn word(finding: &Finding) -> &'static str {
+fn word(finding: &SeriesFinding) -> &'static str {
     match finding.test.verdict {
         GrowthVerdict::Flat => "flat",
         GrowthVerdict::Grows => "grows",

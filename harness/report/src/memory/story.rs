@@ -1,11 +1,11 @@
 //! Findings about the memory of a benchmark, in words.
 
-use perfharness_record::memory::{Finding, MemoryStory, Series, verdict};
+use perfharness_record::memory::{MemoryStory, Series, SeriesFinding, verdict};
 use perfharness_record::units;
 use perfharness_verdict::{GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS};
 
 /// Returns the findings in one sentence.
-pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
+pub fn sentence(story: &MemoryStory, findings: &[SeriesFinding]) -> String {
     let iterations = units::count(story.iterations() as f64);
     let of = |verdict| findings.iter().filter(move |finding| finding.test.verdict == verdict);
     let said = match verdict(findings) {
@@ -34,7 +34,7 @@ pub fn sentence(story: &MemoryStory, findings: &[Finding]) -> String {
 }
 
 /// "heap grows by 1,024 bytes per iteration (exact count)".
-fn grows(finding: &Finding) -> String {
+fn grows(finding: &SeriesFinding) -> String {
     let GrowthTest { per_iteration, interval, .. } = finding.test;
     let is_exact = finding.series != Series::Resident && interval.lower == interval.upper;
     let (lower, upper) = (units::count(interval.lower), units::count(interval.upper));
@@ -49,7 +49,7 @@ fn grows(finding: &Finding) -> String {
 }
 
 /// "heap grew by 32.8 kB in 5 steps, the last within 520 iterations".
-fn steps(finding: &Finding) -> String {
+fn steps(finding: &SeriesFinding) -> String {
     let GrowthTest { total, steps, last_step, .. } = finding.test;
     format!(
         "{} grew by {} in {}, the last after {} iterations",
@@ -61,8 +61,8 @@ fn steps(finding: &Finding) -> String {
 }
 
 /// "heap +0 B, resident set +12.3 kB (detects leaks from 40 bytes per iteration)".
-fn flat(findings: &[Finding]) -> String {
-    let each = |finding: &Finding| {
+fn flat(findings: &[SeriesFinding]) -> String {
+    let each = |finding: &SeriesFinding| {
         let GrowthTest { total, smallest, .. } = finding.test;
         let sign = if total < 0.0 { "" } else { "+" };
         let detects = smallest.map_or_else(String::new, |smallest: f64| match smallest {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Table, presets};
-use perfharness_record::memory::Finding;
+use perfharness_record::memory::SeriesFinding;
 use perfharness_record::plain_text::plain;
 use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
@@ -45,7 +45,7 @@ fn figures(facts: &MemoryFacts, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
     table.set_header(["  memory", "at first", "at last", "per iteration", "detects leaks from", "verdict"]);
-    for Finding { series, test } in &facts.series {
+    for SeriesFinding { series, test } in &facts.series {
         let at = |point: Option<&MemoryPoint>| {
             point.and_then(|point| series.of(point)).map_or_else(String::new, units::bytes)
         };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{Against, Base};
+use perfharness_engine::run::{BaseBuild, ComparedWith};
 use perfharness_record::baseline::{Baseline, file};
 use perfharness_record::compare::{Acknowledgement, GatePolicy};
 use perfharness_record::units::counted;
@@ -76,7 +76,7 @@ pub(super) fn asked(
         tree: version.tree.clone(),
         digest: version.digest.clone(),
     };
-    request.against = Against::Base(Box::new(Base {
+    request.against = ComparedWith::Base(Box::new(BaseBuild {
         workers: sides.base,
         source: sides.source,
         identical: sides.identical,

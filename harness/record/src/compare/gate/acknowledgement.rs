@@ -4,10 +4,10 @@ use perfharness_contract::BenchmarkId;
 use perfharness_verdict::judge::Verdict;
 
 use super::Terms;
-use crate::compare::report::{Remark, Row};
+use crate::compare::report::{GateRow, Remark};
 
 /// Takes out of the decision the changes that somebody accepted.
-pub(super) fn acknowledge(rows: &mut [Row], terms: &Terms<'_>, remarks: &mut Vec<Remark>) {
+pub(super) fn acknowledge(rows: &mut [GateRow], terms: &Terms<'_>, remarks: &mut Vec<Remark>) {
     for acknowledged in &terms.policy.acknowledged {
         let mut is_used = false;
         let mut expired = None;

@@ -4,11 +4,11 @@ use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, stan
 use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
 
 use super::{Judging, absence, end, spread};
-use crate::compare::report::{Against, Row};
+use crate::compare::report::{Against, GateRow};
 use crate::{BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, Redefinition};
 
 impl Judging<'_> {
-    pub(super) fn against_base(&self) -> Vec<Row> {
+    pub(super) fn against_base(&self) -> Vec<GateRow> {
         let Some(base) = &self.record.base else { return Vec::new() };
         let against = Against::Base;
         let mut rows = Vec::new();
@@ -73,7 +73,7 @@ impl Judging<'_> {
         selected.into_iter().any(|selected| selected.id == *id && selected.definition == definition)
     }
 
-    fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<Row> {
+    fn metrics_against_base(&self, before: &BenchmarkRecord, head: &BenchmarkRecord) -> Vec<GateRow> {
         let id = head.id.to_string();
         let mut rows = Vec::new();
         let definitions = self.definitions(&head.id);

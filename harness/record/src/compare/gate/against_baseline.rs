@@ -8,7 +8,7 @@ use perfharness_verdict::judge::{
 use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures};
-use crate::compare::report::{Against, Remark, Row};
+use crate::compare::report::{Against, GateRow, Remark};
 use crate::{BenchmarkRecord, ComparisonRecord, Section};
 
 /// The spread of wall times between runs, over all benchmarks of a baseline.
@@ -29,7 +29,7 @@ fn run_figures(figures: &Figures) -> Vec<RunFigure> {
 }
 
 impl Judging<'_> {
-    pub(super) fn against_baseline(&self, baseline: &Baseline, remarks: &mut Vec<Remark>) -> Vec<Row> {
+    pub(super) fn against_baseline(&self, baseline: &Baseline, remarks: &mut Vec<Remark>) -> Vec<GateRow> {
         let same_class = baseline.class == self.record.machine.class;
         let against = Against::Baseline;
         let scope = Scope::of(self.record);
@@ -83,7 +83,7 @@ impl Judging<'_> {
         benchmark: &BenchmarkRecord,
         same_class: bool,
         left_out: &mut usize,
-    ) -> Vec<Row> {
+    ) -> Vec<GateRow> {
         let definitions = self.definitions(&benchmark.id);
         let id = benchmark.id.to_string();
         let mut rows = Vec::new();
@@ -195,7 +195,7 @@ impl Judging<'_> {
         subject.judge_unpaired(&stored, now, launches, self.terms.policy.time(subject))
     }
 
-    fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<Row> {
+    fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<GateRow> {
         // The base says more than what was stored.
         if self.record.base.is_some() {
             return None;

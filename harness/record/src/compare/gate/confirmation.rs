@@ -6,7 +6,7 @@ use perfharness_contract::{BenchmarkId, standard};
 use perfharness_verdict::judge::{FALSE_DISCOVERY_RATE, Judgement, Recheck, SPEED_UP, Why, confirm};
 
 use super::{Judging, end};
-use crate::compare::report::{Against, GateReport, Row};
+use crate::compare::report::{Against, GateReport, GateRow};
 
 /// The benchmarks to measure again before they count, with the fresh launches that each takes.
 pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
@@ -21,7 +21,7 @@ pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
 }
 
 /// Replaces the judgements of flagged rows that were measured anew. All of them are judged together.
-pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
+pub(super) fn confirm_flags(rows: &mut [GateRow], judging: &Judging<'_>) {
     let flagged: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].judgement.needs_confirmation()).collect();
     let rechecks: Vec<(usize, Recheck)> = flagged
         .into_iter()
@@ -38,7 +38,7 @@ pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
 
 impl Judging<'_> {
     /// The judgement of what was measured anew for a row; `None` where nothing was.
-    fn fresh(&self, row: &Row) -> Option<Judgement> {
+    fn fresh(&self, row: &GateRow) -> Option<Judgement> {
         let confirmation = self.record.confirmation.as_ref()?.section();
         let id: BenchmarkId = row.benchmark.parse().ok()?;
         let metric = row.metric.as_deref()?;

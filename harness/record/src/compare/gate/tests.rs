@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::baseline::accept::{Terms as AcceptTerms, accept};
+use crate::baseline::accept::{AcceptTerms, accept};
 use crate::compare::Remark;
 use crate::{
     BaseRecord, ComparisonRecord, FreshRecord, Outcome, Redefinition, SelectedRecord, VersionRecord,
@@ -121,7 +121,7 @@ fn judged(record: &RunRecord) -> GateReport {
     judged_with(record, Some(&baseline()), &GatePolicy::default())
 }
 
-fn row<'r>(report: &'r GateReport, variant: &str, metric: &str) -> &'r Row {
+fn row<'r>(report: &'r GateReport, variant: &str, metric: &str) -> &'r GateRow {
     let id = format!("w/c/{variant}");
     let metric = (!metric.is_empty()).then_some(metric);
     let found = report.rows.iter().find(|row| row.benchmark == id && row.metric.as_deref() == metric);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 
 use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples};
+use perfharness_record::samples::{SampleReading, Samples};
 use serde::Serialize;
 
 use super::{ExportError, definition};
@@ -69,11 +69,11 @@ pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, Ex
 }
 
 /// Returns the unit of a reading; empty if the record does not define the metric.
-fn unit_of<'r>(record: &'r RunRecord, row: &Row<'_>) -> &'r str {
+fn unit_of<'r>(record: &'r RunRecord, row: &SampleReading<'_>) -> &'r str {
     definition(record, row.workload, row.metric).map_or("", |definition| definition.unit.as_str())
 }
 
-fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> CsvLine<'a> {
+fn line<'a>(row: &'a SampleReading<'_>, unit: &'a str) -> CsvLine<'a> {
     CsvLine {
         workload: inert(row.workload),
         case: inert(row.case),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::standard;
-use perfharness_record::samples::{Row, Samples};
+use perfharness_record::samples::{SampleReading, Samples};
 use perfharness_record::{Origin, RunRecord};
 use perfharness_verdict::Interval;
 use serde_json::{Value, json};
@@ -135,8 +135,8 @@ pub(super) fn empty() -> RunRecord {
 }
 
 /// A timed reading of 1 µs.
-pub(super) fn row() -> Row<'static> {
-    Row {
+pub(super) fn row() -> SampleReading<'static> {
+    SampleReading {
         workload: "w",
         case: "c",
         variant: "ok",
@@ -159,13 +159,29 @@ pub(super) fn row() -> Row<'static> {
 
 /// Samples with names and values of all kinds.
 pub(super) fn samples() -> Samples {
-    let metered = Row { mode: Mode::Metered, start: None, iterations: 1, ..row() };
+    let metered = SampleReading { mode: Mode::Metered, start: None, iterations: 1, ..row() };
     perfharness_record::testing::samples(&[
         row(),
-        Row { dropped: true, flags: "preempted:2,waited:0.50,steal".into(), value: f64::NAN, ..row() },
-        Row { metric: "syncs", value: 0.0, ..metered.clone() },
-        Row { case: SCRIPT, variant: FORMULA, metric: "=1+1", value: f64::INFINITY, ..metered.clone() },
-        Row { variant: "a, \"b\"\nc", metric: "@undefined", value: f64::NEG_INFINITY, ..metered.clone() },
-        Row { workload: "elsewhere", variant: "+a", metric: "syncs", value: -1e300, ..metered },
+        SampleReading {
+            dropped: true,
+            flags: "preempted:2,waited:0.50,steal".into(),
+            value: f64::NAN,
+            ..row()
+        },
+        SampleReading { metric: "syncs", value: 0.0, ..metered.clone() },
+        SampleReading {
+            case: SCRIPT,
+            variant: FORMULA,
+            metric: "=1+1",
+            value: f64::INFINITY,
+            ..metered.clone()
+        },
+        SampleReading {
+            variant: "a, \"b\"\nc",
+            metric: "@undefined",
+            value: f64::NEG_INFINITY,
+            ..metered.clone()
+        },
+        SampleReading { workload: "elsewhere", variant: "+a", metric: "syncs", value: -1e300, ..metered },
     ])
 }

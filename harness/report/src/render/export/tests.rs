@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum as _;
 use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples};
+use perfharness_record::samples::{SampleReading, Samples};
 use perfharness_record::schema::run_schema;
 use proptest::prelude::*;
 use rstest::rstest;
@@ -197,7 +197,7 @@ proptest! {
 
     #[test]
     fn no_name_makes_a_cell_of_csv_or_a_formula(workload in hostile(), metric in hostile(), flags in hostile()) {
-        let rows = [Row { workload: &workload, metric: &metric, flags: flags.as_str().into(), ..row() }];
+        let rows = [SampleReading { workload: &workload, metric: &metric, flags: flags.as_str().into(), ..row() }];
         let samples = perfharness_record::testing::samples(&rows);
         let lines = cells(&export(&full(), Some(&samples), ExportFormat::Csv).unwrap());
         prop_assert_eq!(lines.len(), 2);

@@ -1,6 +1,6 @@
 //! The report of a gate as annotations of GitHub Actions.
 
-use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::compare::{GateReport, GateRow};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
@@ -43,7 +43,7 @@ impl Kind {
     }
 
     /// Returns the kind of annotation; `None` if nobody needs the row beside the code.
-    fn of_row(row: &Row) -> Option<Self> {
+    fn of_row(row: &GateRow) -> Option<Self> {
         match Weight::of(row) {
             Weight::Decides => Some(Self::of_outcome(row.judgement.outcome())),
             Weight::Tells => Some(match row.judgement.verdict {
@@ -72,7 +72,7 @@ pub(super) fn render(report: &GateReport) -> String {
             words::held_against(report)
         ),
     };
-    let of_row = |row: &Row| {
+    let of_row = |row: &GateRow| {
         let kind = Kind::of_row(row)?;
         let title = format!("{} {}", row.word(), row.name());
         let message = match Weight::of(row) {

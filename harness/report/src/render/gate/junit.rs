@@ -1,6 +1,6 @@
 //! The report of a gate as `JUnit` XML.
 
-use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::compare::{GateReport, GateRow};
 use perfharness_record::plain_text::plain;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite, XmlString};
@@ -51,7 +51,7 @@ fn whole(report: &GateReport) -> Option<TestCase> {
     Some(case)
 }
 
-fn case(row: &Row) -> TestCase {
+fn case(row: &GateRow) -> TestCase {
     let mut case = TestCase::new(xml(&words::subject(row)), status(row));
     case.set_classname(xml(&row.benchmark));
     if matches!(case.status, TestCaseStatus::Success { .. }) {
@@ -60,7 +60,7 @@ fn case(row: &Row) -> TestCase {
     case
 }
 
-fn status(row: &Row) -> TestCaseStatus {
+fn status(row: &GateRow) -> TestCaseStatus {
     let mut status = match (row.judgement.outcome(), row.judgement.verdict) {
         (GateOutcome::Ok, Verdict::NoBaseline) => TestCaseStatus::skipped(),
         (GateOutcome::Ok, Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive)

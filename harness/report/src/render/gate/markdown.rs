@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::compare::{GateReport, GateRow};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 use perfharness_verdict::judge::GateOutcome;
@@ -33,7 +33,7 @@ const ID: usize = 64;
 
 pub(super) fn render(report: &GateReport) -> String {
     let mut page = head(report);
-    let telling: Vec<&Row> =
+    let telling: Vec<&GateRow> =
         report.rows.iter().filter(|row| matches!(Weight::of(row), Weight::Decides | Weight::Tells)).collect();
     if !telling.is_empty() {
         page.push_str("\n| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n");
@@ -78,7 +78,7 @@ fn head(report: &GateReport) -> String {
 }
 
 /// Writes a row of a table, with its sentence and its diagnosis if the rows of the report are given.
-fn table_row(row: &Row, told_among: Option<&[Row]>) -> String {
+fn table_row(row: &GateRow, told_among: Option<&[GateRow]>) -> String {
     let mut line = format!(
         "| {}&nbsp;{} | <code>{}</code> | {} | {} |",
         words::sign(row),
@@ -99,7 +99,7 @@ fn table_row(row: &Row, told_among: Option<&[Row]>) -> String {
 }
 
 /// Writes the commands that repeat the deciding measurements.
-fn again(page: &mut String, rows: &[&Row]) {
+fn again(page: &mut String, rows: &[&GateRow]) {
     let mut commands: Vec<&str> = rows.iter().map(|row| row.reproduce.as_str()).collect();
     commands.dedup();
     if commands.is_empty() {
@@ -111,7 +111,7 @@ fn again(page: &mut String, rows: &[&Row]) {
     page.push_str("\n</details>\n");
 }
 
-fn new(page: &mut String, rows: &[&Row]) {
+fn new(page: &mut String, rows: &[&GateRow]) {
     if rows.is_empty() {
         return;
     }
@@ -129,7 +129,7 @@ fn new(page: &mut String, rows: &[&Row]) {
     page.push_str("\n</details>\n");
 }
 
-fn folded(page: &mut String, what: &str, rows: &[&Row], told_among: Option<&[Row]>) {
+fn folded(page: &mut String, what: &str, rows: &[&GateRow], told_among: Option<&[GateRow]>) {
     if rows.is_empty() {
         return;
     }
@@ -143,7 +143,7 @@ fn folded(page: &mut String, what: &str, rows: &[&Row], told_among: Option<&[Row
     page.push_str("\n</details>\n");
 }
 
-fn summary(page: &mut String, what: &str, rows: &[&Row]) {
+fn summary(page: &mut String, what: &str, rows: &[&GateRow]) {
     let _ = write!(
         page,
         "\n<details><summary>{what}: {} of {}</summary>\n\n",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_record::compare::{GateReport, Remark, Row};
+use perfharness_record::compare::{GateReport, GateRow, Remark};
 use perfharness_record::schema::gate_schema;
 use perfharness_record::testing::{report, rows};
 use perfharness_record::units;
@@ -35,7 +35,7 @@ fn a_comment_has_one_table_worst_first_and_the_rest_folded() {
 fn annotations_are_at_most_ten_of_a_kind_and_say_what_they_leave_out() {
     let mut all = rows();
     let slower = all[3].clone();
-    all.extend((0..12).map(|at| Row { benchmark: format!("spin/s/more-{at:02}"), ..slower.clone() }));
+    all.extend((0..12).map(|at| GateRow { benchmark: format!("spin/s/more-{at:02}"), ..slower.clone() }));
     insta::assert_snapshot!(render(&report(all), GateFormat::Github));
 }
 
@@ -144,7 +144,7 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
     for name in names {
         let mut many = Vec::new();
         for at in 0..100 {
-            many.extend(rows().into_iter().map(|row| Row {
+            many.extend(rows().into_iter().map(|row| GateRow {
                 benchmark: format!("{}-{at}-{name}", row.benchmark),
                 sentence: Some(format!("{}{name}", words::sentence(&row))),
                 reproduce: format!("perfharness gate {name}{at}"),
@@ -177,7 +177,7 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
 fn nothing_is_left_of_markup_mentions_links_and_references() {
     let hostile =
         r#"a"><script>|`@team`|[x](http://evil.example) **b** www.evil.example #12 <!-- --> \| $x$ ~~y~~"#;
-    let all = rows().into_iter().map(|row| Row {
+    let all = rows().into_iter().map(|row| GateRow {
         sentence: Some(hostile.into()),
         benchmark: hostile.into(),
         ..row
@@ -218,8 +218,8 @@ fn with_texts(texts: &[String; 8]) -> GateReport {
     let kept =
         ["spin/s/slower", "spin/s/faster", "spin/s/added", "spin/s/better", "spin/s/same", "spin/s/skipped"];
     let rows = rows().into_iter().filter(|row| kept.contains(&row.benchmark.as_str()));
-    let rows: Vec<Row> = rows
-        .map(|row| Row {
+    let rows: Vec<GateRow> = rows
+        .map(|row| GateRow {
             benchmark: name.clone(),
             title: row.title.map(|_| title.clone()),
             sentence: Some(sentence.clone()),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::compare::{GateReport, GateRow};
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
@@ -53,7 +53,7 @@ fn headline(report: &GateReport, layout: Layout) -> String {
 }
 
 /// Renders "▲ regressed  label-remap/b64/optimized  wall time against the base".
-fn head(row: &Row) -> String {
+fn head(row: &GateRow) -> String {
     let style = match row.judgement.verdict {
         Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
         Verdict::Inconclusive | Verdict::Redefined => AnsiColor::Yellow.on_default(),
@@ -65,7 +65,7 @@ fn head(row: &Row) -> String {
 }
 
 /// Renders the number of rows with the same meaning.
-fn folded(text: &mut String, rows: &[&Row], what: &str, layout: Layout) {
+fn folded(text: &mut String, rows: &[&GateRow], what: &str, layout: Layout) {
     if rows.is_empty() {
         return;
     }

@@ -2,7 +2,7 @@
 //! them are measured; the words say that two figures moved together, and never that one caused the other.
 
 use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
-use perfharness_record::compare::Row;
+use perfharness_record::compare::GateRow;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::judge::{Evidence, Verdict};
 
@@ -18,7 +18,7 @@ const FEW_BYTES: f64 = 4096.0;
 /// Returns the diagnosis of a figure that got worse: its own movement if it is a count or a size, and the figures of
 /// the same benchmark that moved as well, against the same reference. Returns `None` for any other row. A row from a
 /// file keeps the words of the file.
-pub(in crate::render) fn diagnosis(row: &Row, rows: &[Row]) -> Option<String> {
+pub(in crate::render) fn diagnosis(row: &GateRow, rows: &[GateRow]) -> Option<String> {
     if row.sentence.is_some() || row.judgement.verdict != Verdict::Regressed {
         return row.diagnosis.clone();
     }
@@ -65,7 +65,7 @@ struct Movement {
 }
 
 /// Returns the movement of a figure that got worse; `None` for any other row.
-fn movement(row: &Row, items: Option<&Items>) -> Option<Movement> {
+fn movement(row: &GateRow, items: Option<&Items>) -> Option<Movement> {
     let title = row.title.as_deref()?;
     let lower_is_better = row.direction != Some(Direction::Higher);
     let worse = |ratio: f64| if lower_is_better { ratio > 1.0 } else { ratio < 1.0 };
@@ -211,7 +211,7 @@ mod tests {
     use perfharness_record::compare::Against;
     use perfharness_record::testing as sample;
 
-    fn is_slower(row: &Row) -> bool {
+    fn is_slower(row: &GateRow) -> bool {
         row.judgement.verdict == Verdict::Regressed && row.judgement.evidence.effect().is_some()
     }
 
@@ -223,20 +223,20 @@ mod tests {
             row.benchmark = "w/c/v".into();
             row.against = Against::Base;
         }
-        let slower: Vec<&Row> = rows.iter().filter(|row| is_slower(row)).collect();
+        let slower: Vec<&GateRow> = rows.iter().filter(|row| is_slower(row)).collect();
         assert!(!slower.is_empty());
         for row in slower {
             let text = diagnosis(row, &rows).unwrap();
             assert!(text.starts_with("wall time +") || text.starts_with("wall time 25"), "{text}");
             assert!(text.contains("syncs from ") && text.contains(" per iteration"), "{text}");
         }
-        let regressed = |row: &&Row| row.judgement.verdict == Verdict::Regressed;
+        let regressed = |row: &&GateRow| row.judgement.verdict == Verdict::Regressed;
         assert!(rows.iter().filter(|row| !regressed(row)).all(|row| diagnosis(row, &rows).is_none()));
     }
 
     #[test]
     fn a_time_that_moved_alone_says_so() {
-        let rows: Vec<Row> = sample::rows().into_iter().filter(is_slower).take(1).collect();
+        let rows: Vec<GateRow> = sample::rows().into_iter().filter(is_slower).take(1).collect();
         assert!(diagnosis(&rows[0], &rows).unwrap().contains("the same work takes longer"));
     }
 
@@ -251,7 +251,7 @@ mod tests {
     }
 
     /// A count or a size that was judged.
-    fn row(metric: &str, title: &str, unit: &str, baseline: f64, candidate: f64) -> Row {
+    fn row(metric: &str, title: &str, unit: &str, baseline: f64, candidate: f64) -> GateRow {
         let policy = perfharness_verdict::judge::ExactPolicy::COUNTS;
         let figure = perfharness_verdict::judge::ExactFigure::same;
         let judgement = perfharness_verdict::judge::judge_exact(
@@ -260,7 +260,7 @@ mod tests {
             policy,
             Direction::Lower,
         );
-        Row {
+        GateRow {
             benchmark: "w/c/v".into(),
             metric: Some(metric.into()),
             title: Some(title.into()),
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    fn diagnosed(rows: &[Row]) -> Vec<Option<String>> {
+    fn diagnosed(rows: &[GateRow]) -> Vec<Option<String>> {
         rows.iter().map(|row| diagnosis(row, rows)).collect()
     }
 

@@ -8,7 +8,7 @@ pub(super) use sentence::sentence;
 
 use std::borrow::Cow;
 
-use perfharness_record::compare::{Against, GateReport, REPORT_VERSION, Remark, Row, Tally};
+use perfharness_record::compare::{Against, GateReport, GateRow, REPORT_VERSION, Remark, Tally};
 use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
@@ -29,7 +29,7 @@ pub(super) enum Weight {
 }
 
 impl Weight {
-    pub(super) fn of(row: &Row) -> Self {
+    pub(super) fn of(row: &GateRow) -> Self {
         match row.judgement.verdict {
             _ if row.judgement.outcome() != GateOutcome::Ok => Self::Decides,
             Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved => Self::Tells,
@@ -41,7 +41,7 @@ impl Weight {
 }
 
 /// Returns the rows of a weight, in the order of the report.
-pub(super) fn rows(report: &GateReport, weight: Weight) -> Vec<&Row> {
+pub(super) fn rows(report: &GateReport, weight: Weight) -> Vec<&GateRow> {
     report.rows.iter().filter(|row| Weight::of(row) == weight).collect()
 }
 
@@ -58,7 +58,7 @@ pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
 }
 
 /// Returns a sign that distinguishes verdicts without colour.
-pub(in crate::render) fn sign(row: &Row) -> &'static str {
+pub(in crate::render) fn sign(row: &GateRow) -> &'static str {
     match row.judgement.verdict {
         Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !row.judgement.gates() => "ⓘ",
         Verdict::Failed => "✖",
@@ -139,7 +139,7 @@ pub(super) fn abridged(text: &str, characters: usize) -> String {
 
 /// Returns the change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 →
 /// 12".
-pub(in crate::render) fn change(row: &Row) -> Option<String> {
+pub(in crate::render) fn change(row: &GateRow) -> Option<String> {
     let figure = |value: f64| units::value(row.unit.as_deref().unwrap_or(""), value);
     match &row.judgement.evidence {
         Evidence::None => None,
@@ -166,7 +166,7 @@ fn effect(ratio: f64, interval: Option<Interval>) -> String {
 }
 
 /// Returns the metric or other subject, and its reference. A benchmark can have a row for each.
-pub(in crate::render) fn subject(row: &Row) -> String {
+pub(in crate::render) fn subject(row: &GateRow) -> String {
     let what = row.title.as_deref().unwrap_or("outcome");
     match row.against {
         Against::Base => format!("{what} against the base"),
@@ -176,8 +176,8 @@ pub(in crate::render) fn subject(row: &Row) -> String {
 }
 
 /// Groups rows by sentence, in the order of their first appearance.
-pub(super) fn by_sentence<'a>(rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
-    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+pub(super) fn by_sentence<'a>(rows: &[&'a GateRow]) -> Vec<(String, Vec<&'a GateRow>)> {
+    let mut groups: Vec<(String, Vec<&GateRow>)> = Vec::new();
     for row in rows {
         let said = sentence(row);
         match groups.iter_mut().find(|(sentence, _)| *sentence == said) {
@@ -205,7 +205,7 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
 
 /// Returns the report with its words, as a file contains it.
 pub(super) fn in_words(report: &GateReport) -> GateReport {
-    let row = |row: &Row| Row {
+    let row = |row: &GateRow| GateRow {
         sentence: Some(sentence(row)),
         diagnosis: diagnosis(row, &report.rows),
         ..row.clone()
@@ -219,7 +219,7 @@ pub(super) fn in_words(report: &GateReport) -> GateReport {
 }
 
 /// Returns the number of benchmarks of the rows.
-pub(super) fn benchmarks(rows: &[&Row]) -> usize {
+pub(super) fn benchmarks(rows: &[&GateRow]) -> usize {
     let mut ids: Vec<&str> = rows.iter().map(|row| row.benchmark.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

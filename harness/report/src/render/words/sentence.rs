@@ -1,6 +1,6 @@
 //! The sentence of a judgement.
 
-use perfharness_record::compare::{Against, Row};
+use perfharness_record::compare::{Against, GateRow};
 use perfharness_record::units;
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{
@@ -11,7 +11,7 @@ use perfharness_verdict::judge::{
 ///
 /// Shares are those of the baseline: a time that falls from 100 to 88 is "12 % faster". The interval follows the word
 /// before it, so that it is negative where the change might be the other way.
-pub(in crate::render) fn sentence(row: &Row) -> String {
+pub(in crate::render) fn sentence(row: &GateRow) -> String {
     if let Some(sentence) = &row.sentence {
         return sentence.clone();
     }
@@ -63,7 +63,7 @@ fn amount(baseline: f64, candidate: f64, unit: &str) -> String {
     format!("{change} {word}: {} against {}", figure(candidate), figure(baseline))
 }
 
-fn paired(row: &Row, evidence: &PairedEvidence) -> Vec<String> {
+fn paired(row: &GateRow, evidence: &PairedEvidence) -> Vec<String> {
     let launches = evidence.estimate.launches;
     let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
     let mut parts = vec![
@@ -77,7 +77,7 @@ fn paired(row: &Row, evidence: &PairedEvidence) -> Vec<String> {
     parts
 }
 
-fn unpaired(row: &Row, evidence: &UnpairedEvidence) -> Vec<String> {
+fn unpaired(row: &GateRow, evidence: &UnpairedEvidence) -> Vec<String> {
     let runs = |count: usize| units::counted(count, "run");
     let (ours, theirs) = (runs(evidence.candidate_runs), runs(evidence.baseline_runs));
     let found = effect(row, evidence.ratio, Some(evidence.ratio_interval));
@@ -90,7 +90,7 @@ fn unpaired(row: &Row, evidence: &UnpairedEvidence) -> Vec<String> {
 }
 
 /// "12.3 % slower [10.1 %, 14.6 %]".
-fn effect(row: &Row, ratio: f64, interval: Option<Interval>) -> String {
+fn effect(row: &GateRow, ratio: f64, interval: Option<Interval>) -> String {
     let (more, less) = if row.metric.as_deref() == Some(SPEED_UP) {
         ("faster against its reference", "less fast against its reference")
     } else {
@@ -110,7 +110,7 @@ fn effect(row: &Row, ratio: f64, interval: Option<Interval>) -> String {
 }
 
 /// The conclusion that the figures of a time do not show by themselves.
-fn conclusion(row: &Row, smallest_detectable: Option<f64>) -> Vec<String> {
+fn conclusion(row: &GateRow, smallest_detectable: Option<f64>) -> Vec<String> {
     let judgement = &row.judgement;
     match &judgement.reason {
         Reason::BeyondThreshold if judgement.verdict == Verdict::Regressed => {
@@ -130,7 +130,7 @@ fn conclusion(row: &Row, smallest_detectable: Option<f64>) -> Vec<String> {
 }
 
 /// Returns the reason in words, if no figure shows it.
-fn because(row: &Row) -> String {
+fn because(row: &GateRow) -> String {
     let holder = if row.against == Against::Base { "the base" } else { "the baseline" };
     match &row.judgement.reason {
         Reason::BeyondThreshold => "beyond the threshold".into(),

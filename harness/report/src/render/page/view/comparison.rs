@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use perfharness_record::compare::{GateReport, Row};
+use perfharness_record::compare::{GateReport, GateRow};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub struct Span {
     pub tone: Tone,
 }
 
-pub(super) fn badge(row: &Row) -> Badge {
+pub(super) fn badge(row: &GateRow) -> Badge {
     let tone = match (row.judgement.verdict, row.judgement.gates()) {
         (Verdict::Failed, _) | (Verdict::Regressed, true) => Tone::Bad,
         (Verdict::Improved, _) => Tone::Good,
@@ -79,7 +79,7 @@ pub(super) fn badge(row: &Row) -> Badge {
 pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Comparisons {
     let rows: Vec<ComparisonRow> =
         gate.rows.iter().enumerate().map(|(rank, row)| one(rank, row, &gate.rows, places)).collect();
-    let worth_seeing = |row: &&Row| matches!(Weight::of(row), Weight::Decides | Weight::Tells);
+    let worth_seeing = |row: &&GateRow| matches!(Weight::of(row), Weight::Decides | Weight::Tells);
     // The rows are sorted, so the rows worth showing are at the top.
     let open = gate.rows.iter().take_while(worth_seeing).count();
     Comparisons {
@@ -91,7 +91,7 @@ pub(super) fn comparisons(gate: &GateReport, places: &BTreeSet<&str>) -> Compari
     }
 }
 
-fn one(rank: usize, row: &Row, rows: &[Row], places: &BTreeSet<&str>) -> ComparisonRow {
+fn one(rank: usize, row: &GateRow, rows: &[GateRow], places: &BTreeSet<&str>) -> ComparisonRow {
     let verdict = badge(row);
     let mut parts = row.benchmark.split('/');
     let workload = parts.next().unwrap_or_default().to_owned();

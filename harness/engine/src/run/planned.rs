@@ -8,7 +8,7 @@ use perfharness_record::baseline::accept::identity;
 use perfharness_record::{Design, Machine, Pattern, SelectedRecord};
 
 use super::workers::{ask, insist_on_workloads};
-use super::{Against, Listener, Note, Place, Request, Run, RunError};
+use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
 use crate::measure::ProcessExecutor;
 use crate::plan::{CasePlan, Catalog, Plan, Selection, defined_by_base, pairs, select};
@@ -17,20 +17,20 @@ use crate::read_machine;
 
 /// A run whose workers were asked and whose plan is made.
 #[derive(Debug)]
-pub struct Prepared {
-    pub(super) request: Request,
+pub struct PlannedRun {
+    pub(super) request: RunSpec,
     pub(super) catalog: Catalog,
     pub(super) base: Option<BaseFacts>,
     pub(super) plan: Plan,
     machine: OnceCell<Machine>,
 }
 
-impl Prepared {
+impl PlannedRun {
     /// Asks the workers of a request, selects what its patterns match, and plans.
     ///
     /// # Errors
     /// When a pattern or setting is wrong, a pattern selects nothing, or no worker has a workload.
-    pub fn new(request: Request, listener: &mut dyn Listener) -> Result<Self, RunError> {
+    pub fn new(request: RunSpec, listener: &mut dyn Listener) -> Result<Self, RunError> {
         let run = &request.run;
         let patterns = run.parsed_patterns()?;
         let mut catalog = ask(run, &run.workers, &request.interrupted, listener)?;
@@ -39,8 +39,8 @@ impl Prepared {
             return Err(RunError::Setting { name, known });
         }
         let (cases, base) = match &request.against {
-            Against::References => (select(&catalog, &patterns, run.effort)?.cases, None),
-            Against::Itself { delta } => {
+            ComparedWith::References => (select(&catalog, &patterns, run.effort)?.cases, None),
+            ComparedWith::Itself { delta } => {
                 let selection = select(&catalog, &patterns, run.effort)?;
                 let mut cases = pairs(&catalog, &selection, &selection, 0, *delta);
                 // A benchmark that is measured for its counts alone has no time to calibrate.
@@ -58,7 +58,7 @@ impl Prepared {
                 };
                 (cases, Some(base))
             }
-            Against::Base(base) => {
+            ComparedWith::Base(base) => {
                 let theirs = ask(run, &base.workers, &request.interrupted, listener)?;
                 let before = select_known(&theirs, &patterns, &request);
                 let (defined, redefined) = defined_by_base(&catalog, &theirs);
@@ -102,8 +102,8 @@ impl Prepared {
     /// Starts the workers of the plan, for launches in which nothing is timed.
     pub fn executor(&self) -> ProcessExecutor {
         let others = match &self.request.against {
-            Against::Base(base) => base.workers.as_slice(),
-            Against::References | Against::Itself { .. } => &[],
+            ComparedWith::Base(base) => base.workers.as_slice(),
+            ComparedWith::References | ComparedWith::Itself { .. } => &[],
         };
         let all = self.request.run.workers.iter().chain(others).cloned().collect();
         ProcessExecutor::new(all, Arc::clone(&self.request.interrupted))
@@ -125,25 +125,27 @@ impl Prepared {
     ///
     /// # Errors
     /// When the place is taken, cannot be written, or belongs to another run.
-    pub fn begin(self, place: Place, listener: &mut dyn Listener) -> Result<Run, RunError> {
+    pub fn begin(self, place: RecordPlace, listener: &mut dyn Listener) -> Result<Run, RunError> {
         Run::begin(self, place, listener)
     }
 }
 
 /// The selection of another build: maybe nothing, which is no mistake of the user's, and maybe because none of its workers
 /// works, which the gate reports.
-fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &Request) -> Selection {
+fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &RunSpec) -> Selection {
     let effort = request.run.effort;
     let is_known = |pattern: &&Pattern| select(catalog, &[(*pattern).clone()], effort).is_ok();
     let known: Vec<Pattern> = patterns.iter().filter(is_known).cloned().collect();
     select(catalog, &known, effort).unwrap_or_default()
 }
 
-fn plan(request: &Request, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
+fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     let is_timed = |case: &&CasePlan| match request.against {
         // A benchmark without a base has no time to compare.
-        Against::Base(_) => case.sides.len() > 1,
-        Against::References | Against::Itself { .. } => case.sides.iter().any(|side| side.skip.is_none()),
+        ComparedWith::Base(_) => case.sides.len() > 1,
+        ComparedWith::References | ComparedWith::Itself { .. } => {
+            case.sides.iter().any(|side| side.skip.is_none())
+        }
     };
     let timed = cases.iter().filter(is_timed).count() as u32;
     let settings = request.settings.placed(&request.run, catalog);

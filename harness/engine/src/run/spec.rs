@@ -15,13 +15,13 @@ use crate::source_state;
 
 /// Everything that a run follows from.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RunSpec {
     /// The part that the journal keeps: a run is continued only by the same request.
     pub run: RunRequest,
     /// Where paths among the settings lead.
-    pub settings: Settings,
+    pub settings: SettingPaths,
     /// The other side of the comparisons.
-    pub against: Against,
+    pub against: ComparedWith,
     /// The source code that is measured.
     pub source: SourceState,
     /// Key of the machine class; follows from the facts of the machine where absent.
@@ -36,13 +36,13 @@ pub struct Request {
     pub interrupted: Arc<AtomicBool>,
 }
 
-impl Request {
+impl RunSpec {
     /// A request that measures the variants of the code here against their references.
     pub fn new(run: RunRequest) -> Self {
         Self {
             run,
-            settings: Settings::default(),
-            against: Against::References,
+            settings: SettingPaths::default(),
+            against: ComparedWith::References,
             source: source_state(),
             machine_class: None,
             sample: None,
@@ -55,11 +55,11 @@ impl Request {
 
 /// The other side of the comparisons.
 #[derive(Clone, Debug)]
-pub enum Against {
+pub enum ComparedWith {
     /// Each variant is compared with its reference.
     References,
     /// Each benchmark is compared with that of another build.
-    Base(Box<Base>),
+    Base(Box<BaseBuild>),
     /// Each benchmark is compared with itself: the differences are noise. A change of a time beyond `delta`, a log-ratio,
     /// matters.
     Itself {
@@ -70,7 +70,7 @@ pub enum Against {
 
 /// Another build of the code.
 #[derive(Clone, Debug)]
-pub struct Base {
+pub struct BaseBuild {
     /// Its workers.
     pub workers: Vec<WorkerCommand>,
     /// Its source code.
@@ -87,7 +87,7 @@ pub struct Base {
 
 /// Where paths among the settings lead.
 #[derive(Clone, Debug)]
-pub enum Settings {
+pub enum SettingPaths {
     /// To where the configuration and the flags mean.
     Written {
         /// The folder that paths of the configuration are relative to.
@@ -100,13 +100,13 @@ pub enum Settings {
     AsPlanned(BTreeMap<String, String>),
 }
 
-impl Default for Settings {
+impl Default for SettingPaths {
     fn default() -> Self {
         Self::Written { folder: PathBuf::new(), by_flag: BTreeSet::new() }
     }
 }
 
-impl Settings {
+impl SettingPaths {
     /// The settings of a request, with paths as the workers look them up. Workers start in the current folder, or else each
     /// in the configuration's folder of its own version, whose files the configuration then means.
     pub(super) fn placed(&self, request: &RunRequest, catalog: &Catalog) -> BTreeMap<String, String> {
