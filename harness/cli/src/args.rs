@@ -1,24 +1,24 @@
-//! Flags, as the user types them.
+//! The command line: commands, arguments and flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use perfharness_contract::Effort;
-use perfharness_engine::probe;
+use perfharness_record::MAX_LAUNCHES;
 use perfharness_report::profile::ProfileFormat;
 use perfharness_report::render::{ExportFormat, GateFormat};
 
 use crate::config::device;
 
-/// Measure hot paths, check that their variants agree, and see what they cost.
+/// Measure hot paths, check that their variants agree, and report what they cost.
 #[derive(Debug, Parser)]
 #[command(name = "perfharness", version, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// Flags that every command has.
+    /// Flags of every command.
     #[command(flatten)]
     pub global: GlobalOpts,
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -27,8 +27,8 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 the harness failed, 2 usage, 3 regressed, 4 undecided, 5 a benchmark failed, 130 interrupted.";
 
 const GATE_EXIT_CODES: &str = "\
-Exit codes: 0 no regression, shown at the stated thresholds; 1 the harness itself failed; 2 usage; 3 regressed; 4 undecided,
-or nothing to compare; 5 a benchmark failed or is gone; 130 interrupted. The first of 2, 1, 5, 3, 4 that applies.";
+Exit codes: 0 no regression at the stated thresholds; 1 the harness itself failed; 2 usage; 3 regressed; 4 undecided, or
+nothing to compare; 5 a benchmark failed or is gone; 130 interrupted. If several apply, the first of 2, 1, 5, 3, 4 counts.";
 
 const PROFILE_EXIT_CODES: &str = "\
 Exit codes: 0 something was profiled, 1 the harness failed, 2 usage, 4 nothing could be profiled, 5 a benchmark failed,
@@ -39,181 +39,140 @@ Exit codes: 0 something was traced, 1 the harness failed, 2 usage, 4 nothing cou
 130 interrupted.";
 
 const MEMORY_EXIT_CODES: &str = "\
-Exit codes: 0 something was watched, whether it grows or not, 1 the harness failed, 2 usage, 4 nothing could be watched,
-5 a benchmark failed, or grows where --fail-on-growth is given, 130 interrupted.";
+Exit codes: 0 something was followed, whether it grows or not, 1 the harness failed, 2 usage, 4 nothing could be followed,
+5 a benchmark failed, or grows and --fail-on-growth is given, 130 interrupted.";
 
 const DOCTOR_EXIT_CODES: &str = "\
-Exit code 0 whenever the machine could be looked at, whatever was found; warnings are in the text and in the JSON.";
+Exit codes: 0 the machine was examined, whatever the findings. Warnings are in the text and in the JSON.";
 
-/// Flags that every command has.
+/// Flags of every command.
 #[derive(Debug, Clone, Args)]
 pub struct GlobalOpts {
-    /// When to colour the output
+    /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
     /// Show no progress and no hints
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Configuration file [default: perfharness.toml here or in a folder above]
+    /// Configuration file [default: perfharness.toml in this folder or the nearest one above]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// When to colour the output.
+/// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorWhen {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
-/// What to do.
+/// Command to run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure benchmarks and write a record
     Run(RunOpts),
-    /// Find out where benchmarks spend their time, and draw flame graphs
+    /// Profile benchmarks and draw flame graphs
     #[command(after_help = PROFILE_EXIT_CODES)]
     Profile(ProfileOpts),
-    /// Find out when benchmarks do what, and write timelines for Perfetto
+    /// Trace benchmarks and write timelines for Perfetto
     #[command(after_help = TRACE_EXIT_CODES)]
     Trace(TraceOpts),
-    /// Find out whether benchmarks leak, from their memory over many iterations
+    /// Follow the memory of benchmarks over many iterations and detect leaks
     #[command(after_help = MEMORY_EXIT_CODES)]
     Memory(MemoryOpts),
     /// List workloads, cases, variants and claims
     List(ListOpts),
-    /// Show the result of a record
+    /// Show the results of a record
     Show(ShowOpts),
-    /// Make the HTML pages of records, or hand a record to another program
+    /// Write the HTML pages of records, or export a record for another program
     Report(ReportOpts),
-    /// Judge whether the code here got slower, heavier or wrong
+    /// Judge whether the code got slower, heavier or wrong
     #[command(after_help = GATE_EXIT_CODES)]
     Gate(GateOpts),
     /// Judge one record against another
     #[command(after_help = GATE_EXIT_CODES)]
     Compare(CompareOpts),
-    /// Accept figures, and look at what is accepted
+    /// Accept figures as the baseline, and show accepted ones
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Find out what this machine can tell: measure benchmarks against themselves
+    /// Measure benchmarks against themselves to learn which change this machine can detect
     Calibrate(CalibrateOpts),
-    /// Say what this machine can measure, and what to do about the rest
+    /// Report what this machine can measure, and how to enable the rest
     #[command(after_help = DOCTOR_EXIT_CODES)]
     Doctor(DoctorOpts),
     /// Write a commented perfharness.toml
     Init,
     /// Print a completion script
     Completions {
-        /// The shell.
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Print the JSON Schema of run.json, or of what a gate writes
+    /// Print the JSON Schema of run.json or of another stored file
     Schema {
-        /// Of which file.
+        /// File to describe
         #[arg(default_value = "run")]
         of: SchemaOf,
     },
     /// Serve the built-in workloads on stdin and stdout
     #[command(hide = true)]
     Worker,
-    /// Ask the drivers one question, and print their answer as JSON, unless stdin is closed before
+    /// Ask the drivers one question and print the answer as JSON, unless stdin is closed first
     #[command(hide = true)]
     Probe {
-        /// The question.
-        #[command(subcommand)]
-        question: Question,
+        /// Words of the question
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
 }
 
-/// A file that has a schema.
+/// File with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
     /// run.json
     Run,
-    /// The JSON of a gate
+    /// The JSON report of a gate
     Gate,
+    /// A file of baselines/
+    Baseline,
+    /// A line of the journal of an unfinished run
+    Journal,
 }
 
-/// A question to drivers.
-#[derive(Debug, Clone, Subcommand)]
-pub enum Question {
-    /// Which adapters are there?
-    Adapters,
-    /// Does the adapter at this position of the list work?
-    Adapter {
-        /// The position, from 0.
-        at: usize,
-    },
-    /// What does NVIDIA's driver tell of its GPUs?
-    Nvidia,
-    /// What can this machine do at most?
-    Ceilings {
-        /// The GPU to use.
-        device: String,
-    },
-    /// What does the machine do, again and again? Lines on stdin name processes: `+PID` and `-PID`
-    Watch {
-        /// Ms between two answers.
-        #[arg(long, default_value_t = 250)]
-        interval_ms: u64,
-        /// Name of the GPU that is measured.
-        #[arg(long)]
-        adapter: Option<String>,
-    },
-    /// What could be told of that?
-    Glance,
-}
-
-impl From<Question> for probe::Question {
-    fn from(question: Question) -> Self {
-        match question {
-            Question::Adapters => Self::Adapters,
-            Question::Adapter { at } => Self::Adapter(at),
-            Question::Nvidia => Self::Nvidia,
-            Question::Ceilings { device } => Self::Ceilings(device),
-            Question::Watch { interval_ms, adapter } => {
-                Self::Watch { interval: Duration::from_millis(interval_ms), adapter }
-            }
-            Question::Glance => Self::Glance,
-        }
-    }
-}
-
-/// Which workers, and under which conditions.
+/// Workers, and their conditions.
 #[derive(Debug, Clone, Args)]
 pub struct WorkerOpts {
-    /// Measure a program of your own: its command line, or the path of an executable (can be given again)
+    /// Measure a worker of your own, given by its command line or the path of its program (repeatable)
     #[arg(long = "worker", value_name = "COMMAND")]
     pub workers: Vec<String>,
-    /// GPU to use: `auto`, `none`, a kind such as `software`, or a part of an adapter's name, driver or backend
+    /// GPU to use: `auto`, `none`, a kind such as `software`, or part of an adapter's name, driver or backend
     #[arg(long, value_name = "NAME", value_parser = device)]
     pub device: Option<String>,
-    /// How long a worker may take to answer, beyond what a sample is expected to take
+    /// Time that a worker may take to answer, beyond the expected time of a sample
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
     pub timeout: Duration,
 }
 
-/// What each launch of a benchmark is given.
+/// Conditions of every launch of a benchmark.
 #[derive(Debug, Clone, Args)]
 pub struct ConditionOpts {
-    /// Which cases; where times are measured, how many launches of each, too [default: quick; for gate and calibrate: standard]
+    /// Cases to select and, for timing, number of launches [default: quick; for gate and calibrate: standard]
     #[arg(long)]
     pub effort: Option<EffortArg>,
-    /// Seed of every input and order [default: 1]
+    /// Seed of all inputs and orders [default: 1]
     // Larger integers are not exact in the JSON of every language that a worker may be written in.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
     pub seed: Option<u64>,
-    /// Memory that a worker may use, e.g. 2GiB; a profiler takes some 150 MB of it [default: nine tenths of the machine's]
+    /// Most memory of a worker, e.g. 2GiB; a profiler takes about 150 MB of it [default: nine tenths of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub memory_limit: Option<u64>,
-    /// Set something that a workload asks for (can be given again)
+    /// Set a setting of a workload (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
-    /// Use the images of this folder, where a workload needs some; short for `--set images=DIR`
+    /// Folder of images for workloads that need some; short for `--set images=DIR`
     #[arg(long, value_name = "DIR")]
     pub images: Option<String>,
     /// Workers.
@@ -221,19 +180,19 @@ pub struct ConditionOpts {
     pub worker: WorkerOpts,
 }
 
-/// What is measured, and for how long.
+/// Scope and length of a run.
 #[derive(Debug, Clone, Args)]
 pub struct MeasureOpts {
     /// Conditions.
     #[command(flatten)]
     pub conditions: ConditionOpts,
-    /// Time for the whole run, e.g. 30s or 5m [default: by effort and number of cases]
+    /// Time for the whole run, e.g. 30s or 5m [default: depends on effort and number of cases]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub time_budget: Option<Duration>,
     /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
     pub launches: Option<u32>,
-    /// Read neither processor nor GPU nor workers while measuring
+    /// Do not watch processor, GPU and workers during the run
     #[arg(long)]
     pub no_telemetry: bool,
 }
@@ -242,25 +201,25 @@ pub struct MeasureOpts {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct RunOpts {
-    /// What to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    /// Benchmarks to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN")]
     pub patterns: Vec<String>,
-    /// What is measured.
+    /// Scope and length.
     #[command(flatten)]
     pub measure: MeasureOpts,
-    /// Where to write the record [default: reports/COMMIT/run.json]
+    /// File to write the record to [default: reports/COMMIT/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the record as JSON in place of the table
+    /// Print the record as JSON instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Say what would be measured, and stop
+    /// Print what would be measured, and stop
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on with the run that was cut off
+    /// Resume the interrupted run
     #[arg(long)]
     pub resume: bool,
-    /// Then profile what was measured, and draw flame graphs beside the record
+    /// Also profile the benchmarks afterwards, and draw flame graphs beside the record
     #[arg(long)]
     pub flamegraph: bool,
 }
@@ -268,22 +227,22 @@ pub struct RunOpts {
 /// Flags of `profile`.
 #[derive(Debug, Clone, Args)]
 pub struct ProfileOpts {
-    /// What to profile: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    /// Benchmarks to profile: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
     pub patterns: Vec<String>,
-    /// Where to write [default: reports/COMMIT/flamegraphs]
+    /// Folder to write to [default: reports/COMMIT/flamegraphs]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// What to write (can be several, divided by commas)
+    /// Formats to write, separated by commas
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', default_value = "svg")]
     pub format: Vec<ProfileFormat>,
-    /// How long to profile each benchmark, in seconds
+    /// Seconds to profile each benchmark for
     #[arg(long, value_name = "N", value_parser = seconds, default_value = "2")]
     pub seconds: Duration,
-    /// Build this commit's merge base and the code here, and hold each benchmark against itself there
+    /// Build the merge base with this commit and the code here, and compare each benchmark with itself at the base
     #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
     pub base: Option<String>,
-    /// Hold each benchmark against itself in this worker
+    /// Compare each benchmark with itself in this worker
     #[arg(long, value_name = "COMMAND")]
     pub base_worker: Option<String>,
     /// Conditions.
@@ -297,13 +256,13 @@ pub struct ProfileOpts {
 /// Flags of `trace`.
 #[derive(Debug, Clone, Args)]
 pub struct TraceOpts {
-    /// What to trace: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    /// Benchmarks to trace: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
     pub patterns: Vec<String>,
-    /// Where to write: a folder, or for one benchmark a file that ends with .json [default: reports/COMMIT/traces]
+    /// Folder to write to or, for one benchmark, a file that ends with .json [default: reports/COMMIT/traces]
     #[arg(long, value_name = "DIR|FILE")]
     pub out: Option<PathBuf>,
-    /// How many iterations to trace
+    /// Number of iterations to trace
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "3")]
     pub iterations: u64,
     /// Conditions.
@@ -317,20 +276,20 @@ pub struct TraceOpts {
 /// Flags of `memory`.
 #[derive(Debug, Clone, Args)]
 pub struct MemoryOpts {
-    /// What to watch: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
+    /// Benchmarks to follow: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
     pub patterns: Vec<String>,
-    /// Iterations of each benchmark
-    // Fewer could not be told apart from steps that end.
+    /// Number of iterations of each benchmark
+    // With fewer, a leak could not be told from steps that end.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(40..=100_000_000), default_value = "1000")]
     pub iterations: u64,
-    /// How long to watch each benchmark at most, in seconds; long iterations get fewer of them
+    /// Most seconds to follow each benchmark for; a benchmark with long iterations runs fewer of them
     #[arg(long, value_name = "N", value_parser = seconds, default_value = "20")]
     pub seconds: Duration,
-    /// Where to write [default: reports/COMMIT/memory]
+    /// Folder to write to [default: reports/COMMIT/memory]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// End with exit code 5 where something grows
+    /// Exit with code 5 if a benchmark grows
     #[arg(long)]
     pub fail_on_growth: bool,
     /// Conditions.
@@ -341,7 +300,7 @@ pub struct MemoryOpts {
     pub json: bool,
 }
 
-/// Where accepted figures are.
+/// Location of the accepted figures.
 #[derive(Debug, Clone, Args)]
 pub struct BaselineFolder {
     /// Folder of the accepted figures
@@ -350,46 +309,46 @@ pub struct BaselineFolder {
 }
 
 impl BaselineFolder {
-    /// Where accepted figures are, unless somebody says otherwise.
+    /// Default of `--baselines`.
     pub const DEFAULT: &str = "baselines";
 }
 
 /// Flags of `gate`.
 #[derive(Debug, Clone, Args)]
 pub struct GateOpts {
-    /// What to measure [default: all], or a run.json to judge as it is
+    /// Benchmarks to measure [default: all], or a run.json to judge as it is
     #[arg(value_name = "PATTERN | RUN.json")]
     pub what: Vec<String>,
-    /// Build this commit's merge base and the code here, and measure both in the same rounds
+    /// Build the merge base with this commit and the code here, and measure both in the same rounds
     #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
     pub base: Option<String>,
-    /// Measure against this worker, which is built already, in the same rounds
+    /// Measure against this worker, which is already built, in the same rounds
     #[arg(long, value_name = "COMMAND")]
     pub base_worker: Option<String>,
-    /// Take policy and accepted figures from here, not from the base; for whoever may accept a regression
+    /// Take policy and accepted figures from the code here, not from the base; for users who may accept a regression
     #[arg(long, conflicts_with = "base_worker")]
     pub trust_head: bool,
-    /// What is measured.
+    /// Scope and length.
     #[command(flatten)]
     pub measure: MeasureOpts,
-    /// Go on with the gate that was cut off; the other arguments have to be the same
+    /// Resume the interrupted gate; the other arguments must be the same
     #[arg(long)]
     pub resume: bool,
-    /// Where to write the record [default: reports/COMMIT/gate/run.json]
+    /// File to write the record to [default: reports/COMMIT/gate/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Accepted figures.
     #[command(flatten)]
     pub folder: BaselineFolder,
-    /// How to show what was found.
+    /// Output of the result.
     #[command(flatten)]
     pub show: ShowGateOpts,
 }
 
-/// How to show what a gate found, and what fails it.
+/// Output of a gate's result, and what fails it.
 #[derive(Debug, Clone, Args)]
 pub struct ShowGateOpts {
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: GateFormat,
     /// Also write Markdown to this file
@@ -401,32 +360,32 @@ pub struct ShowGateOpts {
     /// Also write JSON to this file
     #[arg(long, value_name = "FILE")]
     pub json_report: Option<PathBuf>,
-    /// What ends with an exit code other than 0; a comparison of nothing always does
+    /// Results that exit with a code other than 0; a comparison of nothing always does
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "regressed,failed,undecided")]
     pub fail_on: Vec<FailOn>,
 }
 
-/// What fails a gate.
+/// Result that fails a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// A regression
     Regressed,
-    /// A benchmark that failed, or is gone
+    /// A benchmark that failed or is gone
     Failed,
-    /// A row that stayed open
+    /// A row that is undecided
     Undecided,
 }
 
 /// Flags of `compare`.
 #[derive(Debug, Clone, Args)]
 pub struct CompareOpts {
-    /// The record to compare with
+    /// Record to compare with
     #[arg(value_name = "A.json")]
     pub before: PathBuf,
-    /// The record that is judged
+    /// Record to judge
     #[arg(value_name = "B.json")]
     pub after: PathBuf,
-    /// How to show what was found.
+    /// Output of the result.
     #[command(flatten)]
     pub show: ShowGateOpts,
 }
@@ -434,16 +393,16 @@ pub struct CompareOpts {
 /// Flags of `calibrate`.
 #[derive(Debug, Clone, Args)]
 pub struct CalibrateOpts {
-    /// What to measure against itself [default: all]
+    /// Benchmarks to measure against themselves [default: all]
     #[arg(value_name = "PATTERN")]
     pub patterns: Vec<String>,
-    /// What is measured.
+    /// Scope and length.
     #[command(flatten)]
     pub measure: MeasureOpts,
-    /// Go on with the calibration that was cut off; the other arguments have to be the same
+    /// Resume the interrupted calibration; the other arguments must be the same
     #[arg(long)]
     pub resume: bool,
-    /// Where to write the record [default: reports/COMMIT/calibration/run.json]
+    /// File to write the record to [default: reports/COMMIT/calibration/run.json]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Accepted figures.
@@ -454,16 +413,16 @@ pub struct CalibrateOpts {
     pub json: bool,
 }
 
-/// What to do with accepted figures.
+/// Subcommand of `baseline`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum BaselineCommand {
-    /// Accept the figures of runs, or measure some and accept those
+    /// Accept the figures of records, or measure and accept them
     Accept(Box<AcceptOpts>),
-    /// Show what is accepted
+    /// Show the accepted figures
     Show(BaselineFileOpts),
-    /// Show what differs between the files here and those of a commit
+    /// Show the differences between the files here and those of a commit
     Diff(BaselineDiffOpts),
-    /// Check that every file is whole
+    /// Check that every file is intact
     Check(BaselineFileOpts),
 }
 
@@ -473,16 +432,16 @@ pub struct AcceptOpts {
     /// Records to accept
     #[arg(value_name = "RUN.json", required_unless_present = "runs", conflicts_with = "runs")]
     pub records: Vec<PathBuf>,
-    /// Measure so often and accept that
+    /// Measure this number of runs and accept their figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub runs: Option<u32>,
-    /// Accept these benchmarks only; the others stay as they are (can be given again)
+    /// Accept the figures of these benchmarks only, and keep the others (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub only: Vec<String>,
-    /// Why these figures are right; kept with them
+    /// Reason why these figures are right, which is stored with them
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub reason: String,
-    /// What is measured, with --runs.
+    /// Scope and length, with --runs.
     #[command(flatten)]
     pub measure: MeasureOpts,
     /// Accepted figures.
@@ -493,7 +452,7 @@ pub struct AcceptOpts {
 /// Flags of `baseline show` and `baseline check`.
 #[derive(Debug, Clone, Args)]
 pub struct BaselineFileOpts {
-    /// Machine classes; all of the folder by default
+    /// Machine classes [default: all in the folder]
     #[arg(value_name = "CLASS")]
     pub classes: Vec<String>,
     /// Accepted figures.
@@ -504,7 +463,7 @@ pub struct BaselineFileOpts {
 /// Flags of `baseline diff`.
 #[derive(Debug, Clone, Args)]
 pub struct BaselineDiffOpts {
-    /// The commit to compare with
+    /// Commit to compare with
     #[arg(value_name = "REF", default_value = "HEAD")]
     pub base: String,
     /// Accepted figures.
@@ -515,7 +474,7 @@ pub struct BaselineDiffOpts {
 /// Flags of `list`.
 #[derive(Debug, Clone, Args)]
 pub struct ListOpts {
-    /// What to list; everything by default
+    /// Benchmarks to list [default: all]
     #[arg(value_name = "PATTERN")]
     pub patterns: Vec<String>,
     /// Workers.
@@ -529,10 +488,10 @@ pub struct ListOpts {
 /// Flags of `show`.
 #[derive(Debug, Clone, Args)]
 pub struct ShowOpts {
-    /// A run.json
+    /// Record to show
     #[arg(value_name = "RUN.json")]
     pub record: PathBuf,
-    /// Also check that record and samples belong together and every benchmark is accounted for
+    /// Also check that record and samples belong together and that every benchmark is accounted for
     #[arg(long)]
     pub check: bool,
     /// Print the record as JSON
@@ -543,16 +502,16 @@ pub struct ShowOpts {
 /// Flags of `report`.
 #[derive(Debug, Clone, Args)]
 pub struct ReportOpts {
-    /// Records; the page of each is written beside it [default: every run in the folder of reports]
+    /// Records, each with its page beside it [default: every run in the folder of reports]
     #[arg(value_name = "RUN.json")]
     pub records: Vec<PathBuf>,
-    /// Write the pages and one over all of them into this folder; without records, the folder of reports
+    /// Folder to write the pages and their overview to; without records, the folder of reports
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Open the page in the browser
     #[arg(long)]
     pub open: bool,
-    /// In place of pages, print one record in this form
+    /// Print one record in this format instead of writing pages
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["out", "open"], requires = "records")]
     pub format: Option<ExportFormat>,
     /// Accepted figures.
@@ -563,7 +522,7 @@ pub struct ReportOpts {
 /// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorOpts {
-    /// GPU to ask about: `auto`, `none`, or a part of an adapter's name [default: that of the configuration, or auto]
+    /// GPU to examine: `auto`, `none`, or part of an adapter's name [default: that of the configuration, or auto]
     #[arg(long, value_name = "NAME", value_parser = device)]
     pub device: Option<String>,
     /// Print JSON
@@ -571,12 +530,12 @@ pub struct DoctorOpts {
     pub json: bool,
 }
 
-/// An effort on the command line.
+/// Effort of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EffortArg {
     /// A first answer within seconds
     Quick,
-    /// What the gate measures
+    /// The effort of a gate
     Standard,
     /// Everything, however long it takes
     Thorough,
@@ -594,37 +553,38 @@ impl From<EffortArg> for Effort {
 
 fn duration(text: &str) -> Result<Duration, String> {
     let parsed: Result<jiff::SignedDuration, _> = text.parse();
-    let duration = parsed.map_err(|_| "write a time with its unit, e.g. 500ms, 30s or 5m".to_owned())?;
-    let duration = Duration::try_from(duration).map_err(|_| "a time must not be negative".to_owned())?;
-    if duration.is_zero() { Err("a time must be more than 0".into()) } else { Ok(duration) }
+    let duration = parsed.map_err(|_| "expected a time with its unit, e.g. 500ms, 30s or 5m".to_owned())?;
+    let duration = Duration::try_from(duration).map_err(|_| "the time must not be negative".to_owned())?;
+    if duration.is_zero() { Err("the time must be more than 0".into()) } else { Ok(duration) }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    /// An hour shows whatever there is to see.
+    /// Longest time: an hour shows all that there is to see.
     const MOST: f64 = 3600.0;
-    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, e.g. 2 or 0.5".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds, e.g. 2 or 0.5".to_owned())?;
     if seconds > 0.0 && seconds <= MOST {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(format!("more than 0 and at most {MOST} seconds make sense"))
+        Err(format!("the number of seconds must be more than 0 and at most {MOST}"))
     }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write a name and a value, e.g. images=photos".to_owned()),
+        _ => Err("expected a name and a value, e.g. images=photos".to_owned()),
     }
 }
 
 fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
-    if text.is_empty() { Err("say why".into()) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err("the reason must not be empty".into()) } else { Ok(text.to_owned()) }
 }
 
 fn memory_size(text: &str) -> Result<u64, String> {
-    let size: bytesize::ByteSize = text.parse().map_err(|_| "write a size, e.g. 512MiB or 2GB".to_owned())?;
-    if size.as_u64() == 0 { Err("a size must be more than 0".into()) } else { Ok(size.as_u64()) }
+    let size: bytesize::ByteSize =
+        text.parse().map_err(|_| "expected a size, e.g. 512MiB or 2GB".to_owned())?;
+    if size.as_u64() == 0 { Err("the size must be more than 0".into()) } else { Ok(size.as_u64()) }
 }
 
 #[cfg(test)]

@@ -248,6 +248,16 @@ impl WorkloadDef {
             .unwrap_or_else(|| BenchmarkDef::new(case.clone(), variant.clone()))
     }
 
+    /// Returns a case by its id.
+    pub fn case(&self, id: &Name) -> Option<&CaseDef> {
+        self.cases.iter().find(|case| case.id == *id)
+    }
+
+    /// Returns a variant by its id.
+    pub fn variant(&self, id: &Name) -> Option<&VariantDef> {
+        self.variants.iter().find(|variant| variant.id == *id)
+    }
+
     /// Returns the id of one combination.
     pub fn benchmark_id(&self, case: &Name, variant: &Name) -> BenchmarkId {
         BenchmarkId { workload: self.id.clone(), case: case.clone(), variant: variant.clone() }
@@ -256,7 +266,7 @@ impl WorkloadDef {
     /// Returns the variant that `variant` is compared with: the declared one, otherwise the one in the role `slow`,
     /// otherwise the first; `None` for that variant itself.
     pub fn reference_of(&self, variant: &VariantDef) -> Option<&Name> {
-        let declared = variant.reference.as_ref().and_then(|id| self.variants.iter().find(|v| v.id == *id));
+        let declared = variant.reference.as_ref().and_then(|id| self.variant(id));
         let slow = || self.variants.iter().find(|v| v.role == Role::Slow);
         let reference = declared.or_else(slow).or(self.variants.first());
         reference.map(|v| &v.id).filter(|id| **id != variant.id)

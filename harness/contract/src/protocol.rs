@@ -168,6 +168,7 @@ fn known_modes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 
 /// The handshake, worker to harness.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HelloReply {
     /// Protocol version from now on, one of those offered.
     pub protocol: u32,
@@ -477,6 +478,7 @@ pub struct Holder {
 
 /// Answer to `check`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReply {
     /// The result of the check.
     #[serde(flatten)]

@@ -1,6 +1,6 @@
 //! Questions to a process that may crash or hang while it answers.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use perfharness_platform::{Exit, clock, detach_from_terminal, exit_of, has_ended, kill_tree};
 use perfharness_record::plain_text::{make_plain, plain};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -101,6 +102,14 @@ pub(crate) fn read_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<
     let mut value: Value = serde_json::from_slice(json)?;
     make_plain(&mut value);
     serde_json::from_value(value)
+}
+
+/// Writes a value as a line of JSON.
+pub(crate) fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
 }
 
 /// Waits until a process has ended, but not for longer than `grace`; returns whether it has. The process is not reaped, so

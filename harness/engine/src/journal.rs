@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use perfharness_contract::Digest;
 use perfharness_record::file::{open_regular, write_atomically};
 use same_file::Handle;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Event;
@@ -18,14 +19,14 @@ use crate::request::RunRequest;
 
 /// Version of the journal's format; a journal of another version is not continued.
 ///
-/// Changes: 1, the first. 2, each line has a digest that goes on from the line before.
+/// Changes: 1, the first. 2, each line has a digest that continues that of the line before.
 pub const JOURNAL_VERSION: u32 = 2;
 
 /// Most bytes of a line. The header grows with the plan, by 300 bytes for each benchmark.
 const MOST_LINE_BYTES: usize = 16 << 20;
 
 /// First line of a journal: enough to resume the run, or to refuse to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalHeader {
     /// Version of the format.
     pub journal: u32,
@@ -46,6 +47,29 @@ pub struct JournalHeader {
     pub code: Vec<Option<String>>,
     /// Number of times that the run was resumed.
     pub resumed: u32,
+}
+
+/// A line of a journal: an entry, and the digest of the entry and of the line before.
+#[derive(JsonSchema)]
+#[schemars(title = "perfharness journal, a line of format 2")]
+#[expect(dead_code, reason = "a journal is written and read line by line; only the schema needs the form")]
+struct Line {
+    digest: Digest,
+    entry: LineEntry,
+}
+
+/// The entry of a line: the first line has the header, and each other line an event.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only the schema needs the form")]
+enum LineEntry {
+    Header(JournalHeader),
+    Event(Event),
+}
+
+/// Returns the JSON Schema of a line, as it is published in `harness/cli/schemas/`.
+pub fn journal_schema() -> serde_json::Value {
+    schemars::schema_for!(Line).to_value()
 }
 
 /// Reason why a journal cannot be used.
@@ -454,7 +478,7 @@ mod tests {
         content.split(|byte| *byte == b'\n').count() - 1
     }
 
-    /// Asserts that so many first events are replayed as they were written.
+    /// Asserts that the first `events` events are replayed as they were written.
     fn assert_beginning(content: &[u8], events: usize, is_damaged: bool) {
         let found = replayed(content).unwrap();
         assert_eq!(found.events, (0..events).map(event).collect::<Vec<_>>());

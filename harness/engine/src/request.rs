@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use perfharness_contract::Effort;
 use perfharness_record::{Design, LookPlan, Pattern, PatternError, WorkerCommand};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{CasePlan, NO_BUDGET, Plan};
 
 /// What the user asks of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRequest {
     /// Patterns that select benchmarks.
     pub patterns: Vec<String>,

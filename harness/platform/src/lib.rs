@@ -36,6 +36,9 @@ mod guard;
 #[cfg(unix)]
 mod unix;
 
+#[cfg(not(target_os = "linux"))]
+mod absent;
+
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]

@@ -4,6 +4,10 @@ use std::mem::MaybeUninit;
 use std::process::Child;
 use std::sync::OnceLock;
 
+pub(crate) use crate::absent::{
+    CAN_LIMIT_MEMORY, aslr, cpu_frequency_hz, governor, limit_memory, steal_ns, throttle_events, turbo,
+};
+
 pub(crate) use crate::unix::{
     detach_from_terminal, exit_at_once, exit_of, has_ended, is_own, kill_tree, new_file_permissions,
     self_usage, sync_directory, take_stdout,
@@ -66,34 +70,4 @@ fn mach_to_ns(units: u64) -> Option<u64> {
     }))?;
     let scaled = (u128::from(units) * u128::from(numerator)).checked_div(u128::from(denominator))?;
     u64::try_from(scaled).ok()
-}
-
-pub(crate) fn steal_ns() -> Option<u64> {
-    None
-}
-
-pub(crate) fn throttle_events() -> Option<u64> {
-    None
-}
-
-pub(crate) fn governor() -> Option<String> {
-    None
-}
-
-pub(crate) fn turbo() -> Option<bool> {
-    None
-}
-
-pub(crate) fn cpu_frequency_hz() -> Option<u64> {
-    None
-}
-
-pub(crate) fn aslr() -> Option<bool> {
-    None
-}
-
-pub(crate) const CAN_LIMIT_MEMORY: bool = false;
-
-pub(crate) fn limit_memory(_child: &Child, _bytes: u64) -> bool {
-    false
 }

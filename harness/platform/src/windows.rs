@@ -30,6 +30,10 @@ use windows_sys::Win32::System::WindowsProgramming::{
 
 use crate::{Exit, FAST_FAIL, ProcessUsage, SelfUsage};
 
+pub(crate) use crate::absent::{
+    CAN_LIMIT_MEMORY, aslr, cpu_frequency_hz, governor, limit_memory, steal_ns, throttle_events, turbo,
+};
+
 /// Nanoseconds in the unit of Windows' times.
 const NS_PER_UNIT: u64 = 100;
 
@@ -353,34 +357,4 @@ pub(crate) fn new_file_permissions() -> Option<Permissions> {
 #[expect(clippy::unnecessary_wraps, reason = "other systems need it")]
 pub(crate) fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())
-}
-
-pub(crate) fn steal_ns() -> Option<u64> {
-    None
-}
-
-pub(crate) fn throttle_events() -> Option<u64> {
-    None
-}
-
-pub(crate) fn governor() -> Option<String> {
-    None
-}
-
-pub(crate) fn turbo() -> Option<bool> {
-    None
-}
-
-pub(crate) fn cpu_frequency_hz() -> Option<u64> {
-    None
-}
-
-pub(crate) fn aslr() -> Option<bool> {
-    None
-}
-
-pub(crate) const CAN_LIMIT_MEMORY: bool = false;
-
-pub(crate) fn limit_memory(_child: &Child, _bytes: u64) -> bool {
-    false
 }

@@ -43,3 +43,28 @@ pub enum Contamination {
     /// The machine was suspended.
     Suspend,
 }
+
+impl Contamination {
+    /// The word that records and raw samples have for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Steal => "steal",
+            Self::Throttle => "throttle",
+            Self::Suspend => "suspend",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_has_one_word_in_records_samples_and_journals() {
+        let words = [Contamination::Steal, Contamination::Throttle, Contamination::Suspend]
+            .map(|cause| (cause.as_str(), serde_json::to_value(cause).unwrap()));
+        for ((word, stored), due) in words.into_iter().zip(["steal", "throttle", "suspend"]) {
+            assert_eq!((word, stored), (due, due.into()));
+        }
+    }
+}

@@ -5,6 +5,26 @@
 //! that was measured in the same rounds, and against the claims of its workloads. All of it is a pure function of files:
 //! the crate starts no process and opens no device.
 //!
+//! ```
+//! use std::path::Path;
+//!
+//! use perfharness_record::compare::{GatePolicy, Terms, judge};
+//! use perfharness_record::file;
+//! # const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/fixtures/record.json");
+//!
+//! let record = file::read(Path::new(RECORD))?;
+//! for comparison in &record.comparisons {
+//!     let (factor, _interval) = comparison.speed_up();
+//!     println!("{} is {factor:.2} times as fast as {}", comparison.candidate, comparison.reference);
+//! }
+//!
+//! let policy = GatePolicy::default();
+//! let terms = Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false };
+//! let report = judge(&record, &terms);
+//! assert_eq!(report.run, record.run.id);
+//! # Ok::<(), file::RecordError>(())
+//! ```
+//!
 //! [`Outcome`], [`Origin`], [`Design`] and the other plain types that a record stores stand here as well, below both the
 //! engine that makes a record and the report that shows it.
 
@@ -25,6 +45,7 @@ mod observed;
 mod outcome;
 mod pattern;
 pub mod plain_text;
+mod queries;
 mod redefinition;
 pub mod samples;
 pub mod schema;
@@ -47,8 +68,9 @@ pub use memory::{MemoryPoint, MemoryStory};
 pub use observed::{Followed, Phase, Profiled, Timeline};
 pub use outcome::Outcome;
 pub use pattern::{Pattern, PatternError};
+pub use queries::Section;
 pub use redefinition::Redefinition;
-pub use side::{Origin, Side, Stage};
+pub use side::{LAUNCH_ALONE, MAX_LAUNCHES, Origin, Side, Stage};
 pub use source::{SourceState, short_commit};
 pub use stacks::{StackProfile, fold, fold_line};
 pub use types::*;

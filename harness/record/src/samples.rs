@@ -9,14 +9,13 @@ use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::get_column_reader;
-use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::{BenchmarkId, Digest};
@@ -40,27 +39,51 @@ const MOST_PAGE_BYTES: usize = 16 << 20;
 /// The most bytes that a packed one can become: Snappy copies up to 64 with three.
 const MOST_UNPACKED: usize = 22;
 
-/// The columns. Times are in ns; `start` is on the harness's monotonic clock, one for the whole run.
-const SCHEMA: &str = "
-message samples {
-    required binary workload (UTF8);
-    required binary case (UTF8);
-    required binary variant (UTF8);
-    required int32 launch;
-    required int32 part;
-    required int32 placement;
-    required int32 block;
-    required int64 round;
-    required int32 position;
-    required binary mode (UTF8);
-    required binary metric (UTF8);
-    required double value;
-    required int64 iterations;
-    optional int64 start;
-    required binary flags (UTF8);
-    required boolean dropped;
-    required binary origin (UTF8);
-}";
+/// The columns by name, in the order of the file. Times are in ns; `start` is on the harness's monotonic clock, one for
+/// the whole run.
+const COLUMNS: [(&str, Values); 17] = [
+    ("workload", Values::Text(|row| row.workload)),
+    ("case", Values::Text(|row| row.case)),
+    ("variant", Values::Text(|row| row.variant)),
+    ("launch", Values::Int(|row| row.launch)),
+    ("part", Values::Int(|row| row.part)),
+    ("placement", Values::Int(|row| row.placement)),
+    ("block", Values::Int(|row| row.block)),
+    ("round", Values::Long(|row| row.round)),
+    ("position", Values::Int(|row| row.position)),
+    ("mode", Values::Text(|row| row.mode.as_str())),
+    ("metric", Values::Text(|row| row.metric)),
+    ("value", Values::Double(|row| row.value)),
+    ("iterations", Values::Long(|row| row.iterations)),
+    ("start", Values::OptionalLong(|row| row.start)),
+    ("flags", Values::Text(|row| &row.flags)),
+    ("dropped", Values::Bool(|row| row.dropped)),
+    ("origin", Values::Text(|row| row.origin.as_str())),
+];
+
+/// The type of a column, and the value of a row in it. A number that is too large for the column becomes the largest.
+#[derive(Clone, Copy)]
+enum Values {
+    Text(for<'r> fn(&'r Row<'_>) -> &'r str),
+    Int(fn(&Row<'_>) -> u32),
+    Long(fn(&Row<'_>) -> u64),
+    OptionalLong(fn(&Row<'_>) -> Option<u64>),
+    Double(fn(&Row<'_>) -> f64),
+    Bool(fn(&Row<'_>) -> bool),
+}
+
+/// Returns the schema of the file.
+fn schema() -> String {
+    let field = |(name, values): &(&str, Values)| match values {
+        Values::Text(_) => format!("required binary {name} (UTF8);"),
+        Values::Int(_) => format!("required int32 {name};"),
+        Values::Long(_) => format!("required int64 {name};"),
+        Values::OptionalLong(_) => format!("optional int64 {name};"),
+        Values::Double(_) => format!("required double {name};"),
+        Values::Bool(_) => format!("required boolean {name};"),
+    };
+    format!("message samples {{ {} }}", COLUMNS.iter().map(field).collect::<String>())
+}
 
 /// One row: a reading of a sample.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,91 +134,49 @@ pub fn encode(rows: &[Row<'_>]) -> io::Result<Vec<u8>> {
 }
 
 fn write(rows: &[Row<'_>]) -> Result<Vec<u8>, ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let schema = Arc::new(parse_message_type(&schema())?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
-    let mut next = 0;
-    while let Some(mut column) = group.next_column()? {
-        match column.untyped() {
-            ColumnWriter::ByteArrayColumnWriter(typed) => {
-                let text = |row: &Row<'_>| ByteArray::from(text_column(next, row));
-                typed.write_batch(&rows.iter().map(text).collect::<Vec<_>>(), None, None)?;
+    for (_, values) in COLUMNS {
+        let column = group.next_column()?;
+        let mut column = column.ok_or_else(|| ParquetError::General("the schema lacks a column".into()))?;
+        match values {
+            Values::Text(of) => {
+                put::<ByteArrayType>(&mut column, rows.iter().map(|row| ByteArray::from(of(row))), None)?;
             }
-            ColumnWriter::Int32ColumnWriter(typed) => {
-                let int = |row: &Row<'_>| int_column(next, row);
-                typed.write_batch(&rows.iter().map(int).collect::<Vec<_>>(), None, None)?;
+            Values::Int(of) => {
+                let int = |row| i32::try_from(of(row)).unwrap_or(i32::MAX);
+                put::<Int32Type>(&mut column, rows.iter().map(int), None)?;
             }
-            ColumnWriter::Int64ColumnWriter(typed) => {
-                let values: Vec<Option<i64>> = rows.iter().map(|row| long_column(next, row)).collect();
-                let present: Vec<i64> = values.iter().copied().flatten().collect();
-                let levels: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
-                // Required columns ignore the levels' absence; `start` is the one optional column.
-                let levels = (next == START).then_some(levels);
-                typed.write_batch(&present, levels.as_deref(), None)?;
+            Values::Long(of) => {
+                put::<Int64Type>(&mut column, rows.iter().map(|row| long(of(row))), None)?;
             }
-            ColumnWriter::DoubleColumnWriter(typed) => {
-                typed.write_batch(&rows.iter().map(|row| row.value).collect::<Vec<_>>(), None, None)?;
+            Values::OptionalLong(of) => {
+                let levels: Vec<i16> = rows.iter().map(|row| i16::from(of(row).is_some())).collect();
+                put::<Int64Type>(&mut column, rows.iter().filter_map(of).map(long), Some(&levels))?;
             }
-            ColumnWriter::BoolColumnWriter(typed) => {
-                typed.write_batch(&rows.iter().map(|row| row.dropped).collect::<Vec<_>>(), None, None)?;
-            }
-            ColumnWriter::Int96ColumnWriter(_)
-            | ColumnWriter::FloatColumnWriter(_)
-            | ColumnWriter::FixedLenByteArrayColumnWriter(_) => {
-                return Err(ParquetError::General("the schema has no such column".into()));
-            }
+            Values::Double(of) => put::<DoubleType>(&mut column, rows.iter().map(of), None)?,
+            Values::Bool(of) => put::<BoolType>(&mut column, rows.iter().map(of), None)?,
         }
         column.close()?;
-        next += 1;
     }
     group.close()?;
     writer.into_inner()
 }
 
-/// Position of the column `start`.
-const START: usize = 13;
-/// Position of the column `origin`.
-const ORIGIN: usize = 16;
-
-fn text_column<'r>(column: usize, row: &'r Row<'_>) -> &'r str {
-    match column {
-        0 => row.workload,
-        1 => row.case,
-        2 => row.variant,
-        9 => row.mode.as_str(),
-        10 => row.metric,
-        ORIGIN => origin_word(row.origin),
-        _ => &row.flags,
-    }
+/// Writes a column. `levels` has a 1 for each row with a value and a 0 for each row without one; a required column has
+/// none.
+fn put<T: DataType>(
+    column: &mut SerializedColumnWriter<'_>,
+    values: impl Iterator<Item = T::T>,
+    levels: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    column.typed::<T>().write_batch(&values.collect::<Vec<_>>(), levels, None).map(drop)
 }
 
-/// The word for the build that a side comes from, as the column `origin` has it.
-pub fn origin_word(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Head => "head",
-        Origin::Base => "base",
-    }
-}
-
-fn int_column(column: usize, row: &Row<'_>) -> i32 {
-    let value = match column {
-        3 => row.launch,
-        4 => row.part,
-        5 => row.placement,
-        6 => row.block,
-        _ => row.position,
-    };
-    i32::try_from(value).unwrap_or(i32::MAX)
-}
-
-fn long_column(column: usize, row: &Row<'_>) -> Option<i64> {
-    let value = match column {
-        7 => Some(row.round),
-        START => row.start,
-        _ => Some(row.iterations),
-    };
-    value.map(|v| i64::try_from(v).unwrap_or(i64::MAX))
+fn long(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Why raw samples could not be read.
@@ -577,7 +558,7 @@ impl File {
     fn origins(&self) -> Result<Vec<Origin>, SamplesError> {
         let read = self.column::<ByteArrayType, _>("origin", |value| {
             let word = utf8(value)?;
-            let known = [Origin::Head, Origin::Base].into_iter().find(|origin| origin_word(*origin) == word);
+            let known = Origin::ALL.into_iter().find(|origin| origin.as_str() == word);
             known.ok_or_else(|| {
                 format!("has the build `{}`, which this perfharness does not know", plain(word))
             })

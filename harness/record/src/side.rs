@@ -15,6 +15,19 @@ pub enum Origin {
     Base,
 }
 
+impl Origin {
+    /// Both builds.
+    pub const ALL: [Self; 2] = [Self::Head, Self::Base];
+
+    /// The word that records and raw samples have for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Base => "base",
+        }
+    }
+}
+
 /// What a case is measured for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -28,15 +41,20 @@ pub enum Stage {
     Planted,
 }
 
+/// The most launches that a stage may have, so that no two stages share a number.
+pub const MAX_LAUNCHES: u32 = 1_000;
+
+/// The number of a launch that is in no stage: a benchmark is profiled, traced or followed alone in it.
+pub const LAUNCH_ALONE: u32 = 3 * MAX_LAUNCHES;
+
 impl Stage {
-    /// Number of the first launch. Those of later stages are numbered apart, so that their inputs and orders are fresh,
-    /// too.
+    /// The number of the first launch. Inputs and orders follow from the number of a launch, so each stage has numbers of
+    /// its own, and its inputs and orders are fresh.
     pub fn first_launch(self) -> u32 {
         match self {
             Self::First => 0,
-            // More than a run may be asked for.
-            Self::Confirmation => 1_000,
-            Self::Planted => 2_000,
+            Self::Confirmation => MAX_LAUNCHES,
+            Self::Planted => 2 * MAX_LAUNCHES,
         }
     }
 
@@ -47,7 +65,7 @@ impl Stage {
 }
 
 /// One side of a comparison: a benchmark on a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// The benchmark.
     pub benchmark: BenchmarkId,
@@ -64,4 +82,30 @@ pub struct Side {
     pub expect: OutcomeKind,
     /// Memory that one placement declares to hold.
     pub memory_bytes: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_launches_of_a_run_have_one_number() {
+        let stages = [Stage::First, Stage::Confirmation, Stage::Planted];
+        let firsts = stages.map(Stage::first_launch);
+        let mut all: Vec<u32> = firsts.iter().flat_map(|first| *first..first + MAX_LAUNCHES).collect();
+        all.push(LAUNCH_ALONE);
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        // What follows from these numbers is stored.
+        assert_eq!(firsts, [0, 1_000, 2_000]);
+    }
+
+    #[test]
+    fn a_build_has_one_word_in_records_and_samples() {
+        for (origin, due) in Origin::ALL.into_iter().zip(["head", "base"]) {
+            assert_eq!((origin.as_str(), serde_json::to_value(origin).unwrap()), (due, due.into()));
+        }
+    }
 }

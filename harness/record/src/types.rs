@@ -17,7 +17,7 @@ use crate::{CaseEnd, Design, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
-/// Changes: 1, the first.
+/// Changes: 1, the first. Its warm-ups had a field `first_over_best`, which nothing read; readers pass over it.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// Everything that one run saw.
@@ -330,8 +330,6 @@ pub struct WarmUpRecord {
     pub count: usize,
     /// Warm-ups that reached a steady state.
     pub steady: usize,
-    /// How many times slower than its best batch the very first batch was.
-    pub first_over_best: f64,
 }
 
 /// What the checks of a benchmark found.
@@ -399,13 +397,6 @@ pub struct ComparisonRecord {
     pub launches: Vec<f64>,
     /// The smallest effect, as a log-ratio, that this many launches of this spread find in nine of ten runs.
     pub smallest_detectable: Option<f64>,
-}
-
-impl RunRecord {
-    /// The comparison of a variant with another of its case, where both were measured.
-    pub fn comparison(&self, candidate: &BenchmarkId, metric: &str) -> Option<&ComparisonRecord> {
-        self.comparisons.iter().find(|c| c.candidate == *candidate && c.metric.as_str() == metric)
-    }
 }
 
 impl ComparisonRecord {

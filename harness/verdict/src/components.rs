@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{mean, variance};
 use crate::{EstimateError, Paired};
 
-/// How a launch is filled.
+/// The placements and blocks that fill a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Allocation {
@@ -67,8 +67,8 @@ impl Components {
 ///
 /// # Errors
 ///
-/// If a log-ratio is not finite, or the values are too large for their variance. Too little data is not an error:
-/// the component is absent.
+/// Returns an error if a log-ratio is not finite, or the values are too large for their variance. Too little data is
+/// not an error: the component is absent.
 pub fn components(paired: &Paired) -> Result<Components, EstimateError> {
     let launches = paired.block_means()?;
     let mut within_placements = Pool::default();

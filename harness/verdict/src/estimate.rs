@@ -69,9 +69,9 @@ impl Estimate {
 ///
 /// # Errors
 ///
-/// If no launch holds a block, a log-ratio is not finite, the values are too large to average, or
-/// `confidence` does not lie between 0 and 1 or leaves less than [`MIN_TAIL`](crate::student::MIN_TAIL) on a
-/// side of the interval.
+/// Returns an error if no launch holds a block, a log-ratio is not finite, the values are too large to average, or
+/// `confidence` does not lie between 0 and 1 or leaves less than [`MIN_TAIL`](crate::student::MIN_TAIL) on a side of
+/// the interval.
 pub fn estimate(paired: &Paired, confidence: f64) -> Result<Estimate, EstimateError> {
     let launches = paired.block_means()?;
     let LaunchMean { mean, sd, interval } = LaunchMean::of(&launch_values(paired)?, confidence)?;

@@ -56,8 +56,8 @@ pub struct Level {
 ///
 /// # Errors
 ///
-/// If there is no sample, one is not finite, the values are too large to average, or `confidence` is one that
-/// [`estimate()`](crate::estimate()) refuses.
+/// Returns an error if there is no sample, one is not finite, the values are too large to average, or `confidence` is
+/// one that [`estimate()`](crate::estimate()) refuses.
 pub fn level(launches: &[Vec<Vec<f64>>], confidence: f64) -> Result<Level, EstimateError> {
     let mut samples = 0;
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -20,6 +20,30 @@
 //! | Does something grow that should not? | [`judge_growth`] |
 //! | Does a measured figure keep a promise? | [`judge_at_least`] |
 //! | What follows from a comparison, and for a whole gate? | [`judge`] |
+//!
+//! Eight launches in which the candidate takes a tenth longer:
+//!
+//! ```
+//! use perfharness_verdict::judge::{Direction, Ended, Limit, PairedRun, TimePolicy, Verdict, judge_paired};
+//! use perfharness_verdict::{Block, Launch, Paired, Placement, estimate};
+//!
+//! let launch = |noise: f64| -> Launch {
+//!     let block = Block::new(1.1_f64.ln() + noise, 1.1_f64.ln() - noise / 2.0);
+//!     [Placement::from_iter([block, block])].into_iter().collect()
+//! };
+//! let paired = Paired { launches: (0..8).map(|n| launch(f64::from(n) / 1000.0)).collect() };
+//!
+//! let estimate = estimate(&paired, 0.99)?;
+//! let interval = estimate.interval.expect("eight launches have an interval");
+//! assert!(interval.lower > 1.09_f64.ln() && interval.upper < 1.11_f64.ln());
+//!
+//! let policy = TimePolicy { threshold: Limit::new(0.05)? };
+//! let ended = Ended::Look { launches: 8 };
+//! let run = PairedRun { estimate: &estimate, if_kept: None, dropped_blocks: 0, blocks: 16, ended, calibrated: None };
+//! let judgement = judge_paired(&run, policy, Direction::Lower).expect("a time is not neutral");
+//! assert_eq!(judgement.verdict, Verdict::Regressed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod allocation;
 mod claim;

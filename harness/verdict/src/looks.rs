@@ -67,8 +67,8 @@ impl Looks {
     ///
     /// # Errors
     ///
-    /// If there is no look, launches do not increase, a share is not above 0 and at most 1, or the shares sum
-    /// to more than 1.
+    /// Returns an error if there is no look, launches do not increase, a share is not above 0 and at most 1, or the
+    /// shares sum to more than 1.
     pub fn new(looks: Vec<Look>) -> Result<Self, LooksError> {
         if looks.is_empty() {
             return Err(LooksError::NoLooks);
@@ -95,7 +95,7 @@ impl Looks {
     ///
     /// # Errors
     ///
-    /// If `launches` is 0.
+    /// Returns an error if `launches` is 0.
     pub fn fixed(launches: usize) -> Result<Self, LooksError> {
         Self::new(vec![Look { launches, share: 1.0 }])
     }
@@ -115,13 +115,13 @@ impl Looks {
         self.looks.iter().map(|look| look.launches).find(|&look| look > launches)
     }
 
-    /// The alpha that the look at exactly `launches` launches may spend, out of `total_alpha`; none if there
-    /// is no look.
+    /// The alpha that the look at exactly `launches` launches may spend, out of `total_alpha`; none at
+    /// any other number.
     pub fn alpha_at(&self, launches: usize, total_alpha: f64) -> Option<f64> {
         self.looks.iter().find(|look| look.launches == launches).map(|look| look.share * total_alpha)
     }
 
-    /// The confidence of the interval at the look at exactly `launches` launches; none if there is no look.
+    /// The confidence of the interval at the look at exactly `launches` launches; none at any other number.
     pub fn confidence_at(&self, launches: usize, total_alpha: f64) -> Option<f64> {
         self.alpha_at(launches, total_alpha).map(|alpha| 1.0 - alpha)
     }

@@ -112,7 +112,7 @@ impl Paired {
 ///
 /// # Errors
 ///
-/// If a log-ratio is not finite. No launches at all are not an error here.
+/// Returns an error if a log-ratio is not finite. No launches at all are not an error here.
 pub fn launch_values(paired: &Paired) -> Result<Vec<f64>, EstimateError> {
     // Refuses what is not finite, by its place.
     paired.block_means()?;

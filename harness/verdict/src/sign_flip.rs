@@ -41,7 +41,7 @@ pub enum SignFlipError {
 ///
 /// # Errors
 ///
-/// If there are no values or more than [`MAX_SIGN_FLIP_LAUNCHES`], or one is not finite.
+/// Returns an error if there are no values or more than [`MAX_SIGN_FLIP_LAUNCHES`], or one is not finite.
 pub fn sign_flip(launch_values: &[f64]) -> Result<f64, SignFlipError> {
     let launches = launch_values.len();
     if launches > MAX_SIGN_FLIP_LAUNCHES {

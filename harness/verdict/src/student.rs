@@ -49,7 +49,7 @@ const CDF_BY_EXPANSION_FROM: f64 = 1e6;
 ///
 /// # Errors
 ///
-/// If `p` does not lie between 0 and 1 and at least [`MIN_TAIL`] from both, or `df` is below 1.
+/// Returns an error if `p` does not lie between 0 and 1 and at least [`MIN_TAIL`] from both, or `df` is below 1.
 pub fn quantile(p: f64, df: f64) -> Result<f64, StudentError> {
     if !has_tails(p) {
         return Err(StudentError::BadProbability { probability: p });
@@ -79,7 +79,7 @@ pub(crate) fn has_tails(p: f64) -> bool {
 ///
 /// # Errors
 ///
-/// If `t` is not a number, or `df` is below 1.
+/// Returns an error if `t` is not a number, or `df` is below 1.
 pub fn cdf(t: f64, df: f64) -> Result<f64, StudentError> {
     if t.is_nan() {
         return Err(StudentError::BadValue);

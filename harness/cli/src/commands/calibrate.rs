@@ -8,6 +8,7 @@ use perfharness_record::baseline::file;
 use perfharness_record::compare::{Terms, judge};
 use perfharness_record::{ComparisonRecord, RunEnd, RunRecord};
 use perfharness_report::render::{Calibration, CalibrationRow, PlantedRow, render_calibration};
+use perfharness_verdict::judge::share_to_plant;
 
 use super::Terminal;
 use super::places::place_of;
@@ -58,10 +59,9 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
 
 /// What became of a slowdown that was planted in a benchmark.
 fn found(record: &RunRecord, id: &BenchmarkId, share: f64, delta: f64) -> Option<PlantedRow> {
-    let planted = record.planted.as_ref()?;
-    let is_wall = |c: &&ComparisonRecord| c.candidate == *id && c.metric.as_str() == standard::WALL_TIME;
-    let estimate = &planted.comparisons.iter().find(is_wall)?.estimate;
-    let nominal = planted.benchmarks.iter().find(|b| b.id == *id)?.sample?;
+    let planted = record.planted.as_ref()?.section();
+    let estimate = &planted.comparison(id, standard::WALL_TIME)?.estimate;
+    let nominal = planted.benchmark(id)?.sample?;
     let length = SampleLength { iterations: nominal.iterations, lead_in: nominal.lead_in };
     Some(PlantedRow {
         share: length.planted(share).iterations as f64 / length.iterations as f64 - 1.0,
@@ -91,7 +91,7 @@ fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
             verdict: row.map(|row| row.judgement.verdict),
             planted: comparison.smallest_detectable.and_then(|effect| {
                 let delta = config.gate.time_default().delta();
-                found(record, &comparison.candidate, effect.exp_m1(), delta)
+                found(record, &comparison.candidate, share_to_plant(effect)?, delta)
             }),
         }
     };

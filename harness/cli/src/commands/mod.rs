@@ -22,8 +22,9 @@ mod workers;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
+use perfharness_engine::journal::journal_schema;
 use perfharness_engine::probe;
-use perfharness_record::schema::{gate_schema, run_schema};
+use perfharness_record::schema::{baseline_schema, gate_schema, run_schema};
 
 use crate::args::{Cli, Command, SchemaOf};
 use crate::config::Config;
@@ -43,8 +44,8 @@ pub fn main() -> ExitCode {
     if matches!(cli.command, Command::Worker) {
         return perfharness_contract::serve(perfharness_all::all());
     }
-    if let Command::Probe { question } = cli.command {
-        return exit_code(if probe::answer(question.into()).is_ok() { Exit::OK } else { Exit::FAILED });
+    if let Command::Probe { words } = &cli.command {
+        return exit_code(if probe::answer(words).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     tame_panics();
     let terminal = Terminal::new(&cli.global);
@@ -80,6 +81,8 @@ fn dispatch(cli: Cli, terminal: &Terminal) -> CommandResult {
         }
         Command::Schema { of: SchemaOf::Run } => terminal.print_json(&run_schema()),
         Command::Schema { of: SchemaOf::Gate } => terminal.print_json(&gate_schema()),
+        Command::Schema { of: SchemaOf::Baseline } => terminal.print_json(&baseline_schema()),
+        Command::Schema { of: SchemaOf::Journal } => terminal.print_json(&journal_schema()),
         // Handled before, because they need stdout for themselves.
         Command::Worker | Command::Probe { .. } => Ok(Exit::OK),
     }

@@ -66,7 +66,7 @@ pub(super) fn beside(
     terminal: &Terminal,
 ) -> Result<RunEnd, CommandError> {
     let known = |side: &Side| {
-        let benchmark = record.benchmarks.iter().find(|b| b.id == side.benchmark)?;
+        let benchmark = record.section().benchmark(&side.benchmark)?;
         // What has failed would fail again, and what was not run was not to be.
         let outcome = benchmark.outcome.clone();
         (outcome.kind != OutcomeKind::Ok).then(|| Profiled::ended(outcome))

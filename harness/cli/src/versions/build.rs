@@ -1,4 +1,4 @@
-//! Building the two versions.
+//! Building of the two versions.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,35 +11,35 @@ use perfharness_platform::{has_ended, kill_tree, spawn_bound};
 use perfharness_record::short_commit;
 
 use super::place::{Place, SidePlace, remove};
+use super::relocation::{Relocation, without_dots};
 use super::side::{Version, workers};
-use super::stead::{Stead, without_dots};
 use super::{Repository, VersionsError};
 use crate::config::{Config, WorkerConfig};
 
-/// Stands, in a build or worker command, for the folder that a version is built into.
+/// Placeholder, in a build or worker command, for the folder that a version is built into.
 pub(super) const TARGET: &str = "{target}";
 
-/// Lines of a failed build that are shown.
+/// Last lines of a failed build that are shown.
 const KEPT_LINES: usize = 40;
 
-/// The commands that build and start both versions, whatever a version says of itself.
+/// Commands that build and start both versions, whatever the versions' own configurations say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildRecipe {
-    /// The build command; nothing is built where it is empty.
+    /// The build command; if it is empty, nothing is built.
     build: Vec<String>,
-    /// The workers that come of it.
+    /// The workers.
     pub(super) workers: Vec<WorkerConfig>,
-    /// The folder of the configuration, seen from the top folder. Commands are started in it, in the tree of each version.
+    /// Folder of the configuration, relative to the top folder. Commands are started in it, in the tree of each version.
     pub(super) inside: PathBuf,
-    /// True if workers read files of the sources.
+    /// Whether workers read files of the sources.
     pub(super) reads_sources: bool,
 }
 
 impl BuildRecipe {
-    /// What a configuration says; a Cargo package is built in release by default.
+    /// Reads the commands from a configuration. A Cargo package is built in release by default.
     ///
     /// # Errors
-    /// When it names no worker.
+    /// When the configuration names no worker.
     pub fn of(config: &Config, repository: &Repository) -> Result<Self, VersionsError> {
         let is_cargo = repository.root().join("Cargo.toml").is_file();
         let cargo = || ["cargo", "build", "--release", "--locked"].map(str::to_owned).to_vec();
@@ -60,8 +60,8 @@ impl BuildRecipe {
         })
     }
 
-    fn run(&self, side: &'static str, stead: &Stead<'_>) -> Result<(), VersionsError> {
-        let words: Vec<String> = self.build.iter().map(|word| stead.text(word)).collect();
+    fn run(&self, side: &'static str, relocation: &Relocation<'_>) -> Result<(), VersionsError> {
+        let words: Vec<String> = self.build.iter().map(|word| relocation.text(word)).collect();
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let command = words.join(" ");
         let failed = |how: String, output: String| VersionsError::Build {
@@ -70,16 +70,16 @@ impl BuildRecipe {
             how,
             output,
         };
-        let folder = stead.tree.join(&self.inside);
+        let folder = relocation.tree.join(&self.inside);
         let mut build = Command::new(program);
         forget_repository(&mut build);
-        // Nothing that differs between the two belongs into the programs: no paths of debug information, no state of an
-        // earlier build.
+        // The programs must not differ by anything but the code: no paths in debug information, no state of an earlier
+        // build.
         build
             .args(arguments)
             .current_dir(&folder)
-            .envs(stead.environment(&folder))
-            .env("CARGO_TARGET_DIR", &stead.target)
+            .envs(relocation.environment(&folder))
+            .env("CARGO_TARGET_DIR", &relocation.target)
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "false");
         let (status, text) =
@@ -93,10 +93,10 @@ impl BuildRecipe {
     }
 }
 
-/// Waits for a command that ends with this process, however that ends: what it left running would go on to build in the
-/// place of the next gate. Tells its end, and what it printed.
+/// Runs a command, and returns its status and its output. The command is bound to this process, because processes that it
+/// left running would build in the folder of the next gate.
 fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
-    /// The pause between two looks at it.
+    /// Time between two checks for its end.
     const POLL: Duration = Duration::from_millis(5);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn_bound(command)?;
@@ -109,7 +109,7 @@ fn finished(mut command: Command) -> io::Result<(ExitStatus, String)> {
     Ok((child.wait()?, text))
 }
 
-/// Reads an output to its end, so that whoever writes it never waits. What cannot be read is not shown.
+/// Reads an output to its end on a thread, so that the writer never blocks. Unreadable output is not shown.
 fn in_the_background(mut output: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut text = Vec::new();
@@ -118,10 +118,10 @@ fn in_the_background(mut output: impl Read + Send + 'static) -> JoinHandle<Strin
     })
 }
 
-/// Both versions, built. Their source trees are removed with it.
+/// Both versions, built. Their source trees are removed when the value is dropped.
 #[derive(Debug)]
 pub struct Versions {
-    /// The reference of the change.
+    /// The base.
     pub base: Version,
     /// The code here.
     pub head: Version,
@@ -132,7 +132,7 @@ impl Versions {
     /// Builds the base and then the code here, both at the same path, so that no path in the programs differs.
     ///
     /// # Errors
-    /// When another gate has the place, git or a build fails, or a worker is not where it should be.
+    /// When another gate has locked the folder, git or a build fails, or a build does not create a worker.
     pub fn build(
         repository: Repository,
         base_commit: &str,
@@ -147,7 +147,7 @@ impl Versions {
         let sources = base.sources()?;
         say(&format!("building the code here, {}", short_commit(head_commit)));
         let head = workshop.version("head", head_commit, recipe)?;
-        // The second build runs code of the change. No worker has run yet, which may write beside its sources.
+        // The second build runs code of the change. No worker has run yet, which may write into its sources.
         if base.sources()? != sources {
             return Err(base.tampered());
         }
@@ -156,26 +156,26 @@ impl Versions {
         Ok(versions)
     }
 
-    /// Tells if everything that the workers of both load is known to be the same: the files of both commits are, and what
-    /// was built of them, or at least what was built, where workers read nothing else.
+    /// Whether the workers of both versions are known to load the same files: their digests are equal and so are the trees,
+    /// unless all of their programs were built.
     pub fn are_identical(&self, recipe: &BuildRecipe) -> bool {
         let is_built = |worker: &WorkerConfig| worker.command.first().is_some_and(|w| w.starts_with(TARGET));
-        // A program that was not built may load what was installed for one of the versions only.
+        // A program that was not built may load files that were installed for one of the versions only.
         let all_known = self.base.tree == self.head.tree || recipe.workers.iter().all(is_built);
         self.base.digest == self.head.digest && all_known
     }
 
-    /// Insists on what was built: what the change builds and runs could have reached it.
+    /// Checks that the programs are still those that were built, because builds and workers of the change could reach them.
     ///
     /// # Errors
-    /// When a program of either version is another one by now.
+    /// When a program of either version has changed.
     pub fn check(&self) -> Result<(), VersionsError> {
         self.base.check()?;
         self.head.check()
     }
 }
 
-/// Where the versions are built, with what has to be cleared away in the end.
+/// Folder and repository that the versions are built with, cleaned up at the end.
 #[derive(Debug)]
 struct Workshop {
     repository: Repository,
@@ -194,8 +194,9 @@ impl Workshop {
         self.repository.add_tree(&tree, commit)?;
         own.lend_cache(&target).map_err(io)?;
         self.check_links(commit, &tree)?;
-        let stead = Stead { root: self.repository.root(), tree: tree.clone(), target: target.clone() };
-        let built = recipe.run(side, &stead);
+        let relocation =
+            Relocation { root: self.repository.root(), tree: tree.clone(), target: target.clone() };
+        let built = recipe.run(side, &relocation);
         own.take_back(&target).map_err(io)?;
         built?;
         if recipe.reads_sources {
@@ -210,7 +211,7 @@ impl Workshop {
         Version::new(side, commit, sources, recipe.reads_sources, workers, &own)
     }
 
-    /// Insists on links that lead neither to the working copy nor to the other version.
+    /// Checks that no link leads to the working copy or to the other version.
     fn check_links(&self, commit: &str, tree: &Path) -> Result<(), VersionsError> {
         let is_elsewhere = |path: &Path| {
             path.starts_with(self.repository.root())
@@ -235,7 +236,7 @@ impl Drop for Workshop {
             self.repository.remove_tree(&tree);
         }
         for side in &sides {
-            // What stays behind is removed by the next build.
+            // The next build removes files that stay behind.
             let _ = remove(&side.run());
         }
     }

@@ -1,25 +1,25 @@
-//! What is asked of git.
+//! Access to the git repository.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::VersionsError;
-use super::stead::without_dots;
+use super::relocation::without_dots;
 
-/// The mode of a symbolic link in a tree.
+/// Mode of a symbolic link in a tree.
 const LINK: &str = "120000";
 
-/// The repository that the current folder is in.
+/// Repository of the current folder.
 #[derive(Clone, Debug)]
 pub struct Repository {
     root: PathBuf,
 }
 
 impl Repository {
-    /// Finds it.
+    /// Finds the repository.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the current folder is not in one.
     pub fn find() -> Result<Self, VersionsError> {
         match git(Path::new("."), &["rev-parse", "--show-toplevel"]) {
             Ok(root) => Ok(Self { root: root.into() }),
@@ -28,7 +28,7 @@ impl Repository {
         }
     }
 
-    /// Its top folder.
+    /// Returns the top folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -41,10 +41,10 @@ impl Repository {
         self.git(&["rev-parse", "--is-shallow-repository"]).is_ok_and(|answer| answer == "true")
     }
 
-    /// The commit that a change began from: what HEAD and a reference have in common.
+    /// Returns the merge base of HEAD and a reference.
     ///
     /// # Errors
-    /// When the reference is no commit, or has nothing in common with HEAD.
+    /// When the reference does not name one commit, or has none in common with HEAD.
     pub fn merge_base(&self, reference: &str) -> Result<String, VersionsError> {
         let shallow = self.is_shallow();
         let commit = format!("{reference}^{{commit}}");
@@ -63,21 +63,21 @@ impl Repository {
             .map_err(|_| VersionsError::NoMergeBase { reference: reference.to_owned(), shallow })
     }
 
-    /// Files that a change may have, and a build from a commit has not: those that git does not know and is not told to
-    /// ignore, and those that it was told to look away from and that differ.
+    /// Returns the files that a change may contain but a build from a commit lacks: those that git neither tracks nor
+    /// ignores, and changed ones that it was told to assume unchanged.
     ///
     /// # Errors
-    /// When git cannot tell.
+    /// When git fails.
     pub fn unknown(&self) -> Result<Vec<String>, VersionsError> {
         let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-        // What was changed within submodules, which a commit only names.
+        // Changes within submodules, of which a commit contains only the name.
         let changed = |ignore| {
             self.paths(&["diff", "-z", "--name-only", &format!("--ignore-submodules={ignore}"), "HEAD"])
         };
         let known = changed("dirty")?;
         unknown.extend(changed("none")?.into_iter().filter(|path| !known.contains(path)));
         for line in self.paths(&["ls-files", "-z", "-v", "--stage"])? {
-            // "h 100644 DIGEST 0\tPATH": a small letter for what is assumed to be unchanged, S for what is skipped.
+            // "h 100644 DIGEST 0\tPATH": a small letter for a file that is assumed unchanged, S for a skipped one.
             let Some((facts, path)) = line.split_once('\t') else { continue };
             let mut facts = facts.split(' ');
             let (tag, digest) = (facts.next().unwrap_or_default(), facts.nth(1).unwrap_or_default());
@@ -90,10 +90,10 @@ impl Repository {
         Ok(unknown)
     }
 
-    /// A commit of what the tracked files are now: HEAD, or one that no branch has, if they were changed.
+    /// Returns a commit of the tracked files as they are: HEAD or, if they were changed, one that no branch has.
     ///
     /// # Errors
-    /// When git cannot make one.
+    /// When git fails.
     pub fn tracked_state(&self) -> Result<String, VersionsError> {
         let stashed = self.git(&[
             "-c",
@@ -106,13 +106,13 @@ impl Repository {
         if stashed.is_empty() { self.git(&["rev-parse", "HEAD"]) } else { Ok(stashed) }
     }
 
-    /// A list that git gives with `-z`: names as they are, which it would quote otherwise.
+    /// Returns a list that git prints with `-z`, which keeps it from quoting names.
     fn paths(&self, arguments: &[&str]) -> Result<Vec<String>, VersionsError> {
         let listed = self.git(arguments)?;
         Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The symbolic links of a commit, seen from the top folder.
+    /// Returns the symbolic links of a commit, relative to the top folder.
     pub(super) fn links_of(&self, commit: &str) -> Result<Vec<String>, VersionsError> {
         let entries = self.paths(&["ls-tree", "-r", "-z", "--full-tree", commit])?;
         let link = |entry: &String| {
@@ -122,17 +122,17 @@ impl Repository {
         Ok(entries.iter().filter_map(link).collect())
     }
 
-    /// Tracked files of a commit that name the working copy by its absolute path.
+    /// Returns the tracked files of a commit that contain the absolute path of the working copy.
     pub fn naming_root(&self, commit: &str) -> Vec<String> {
         let root = self.root.to_string_lossy();
-        // It ends with 1 where it finds nothing.
+        // Git exits with 1 if it finds nothing.
         let found = self
             .paths(&["grep", "-z", "-I", "-l", "--fixed-strings", "-e", &root, commit, "--"])
             .unwrap_or_default();
         found.iter().filter_map(|name| Some(name.split_once(':')?.1.to_owned())).collect()
     }
 
-    /// Identifies what a commit has: two commits with the same files have the same tree.
+    /// Returns the id of a commit's tree: two commits with the same files have the same one.
     ///
     /// # Errors
     /// When git knows no such commit.
@@ -140,21 +140,22 @@ impl Repository {
         self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
     }
 
-    /// A file as a commit has it, over links that the commit has; `None` where it has none. The path is seen from the top
-    /// folder.
+    /// Reads a file of a commit, or returns `None` if it has none. The path is relative to the top folder, and links of the
+    /// commit are followed.
     ///
     /// # Errors
-    /// When a link leads out of the repository, or git cannot tell.
+    /// When a link leads out of the repository, or git fails.
     pub fn file_at(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
         let Some(place) = self.resolve(commit, path)? else { return Ok(None) };
         // Not trimmed: a baseline is compared to the byte.
         Ok(self.content(commit, &place))
     }
 
-    /// Names of files in a folder of a commit, over links that the commit has; none where there is no such folder.
+    /// Returns the names of the files in a folder of a commit, and none if there is no such folder. Links of the commit are
+    /// followed.
     ///
     /// # Errors
-    /// When a link leads out of the repository, or git cannot tell.
+    /// When a link leads out of the repository, or git fails.
     pub fn files_at(&self, commit: &str, folder: &str) -> Result<Vec<String>, VersionsError> {
         let Some(place) = self.resolve(commit, folder)? else { return Ok(Vec::new()) };
         let listed = self.git(&["ls-tree", "--name-only", &format!("{commit}:{place}")]).unwrap_or_default();
@@ -162,20 +163,12 @@ impl Repository {
     }
 
     fn content(&self, commit: &str, path: &str) -> Option<String> {
-        let out = Command::new("git")
-            .arg("-C")
-            .arg(&self.root)
-            .args(["show", &format!("{commit}:{path}")])
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
-        out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+        output(&self.root, &["show", &format!("{commit}:{path}")]).ok()
     }
 
-    /// Where a path leads in a commit. The links are those of the commit, and not what lies in the folder today.
+    /// Resolves a path by the links of a commit, and not by those in the working copy.
     fn resolve(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
-        /// As many as systems follow.
+        /// Most links that are followed, as on most systems.
         const MOST_LINKS: usize = 40;
         let outside = || VersionsError::Link { path: path.to_owned(), commit: commit.to_owned() };
         let parts = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
@@ -208,12 +201,12 @@ impl Repository {
         Ok(Some(place.join("/")))
     }
 
-    /// A path as seen from the top folder, with `/`; `None` for what is outside. Links are taken for what they are called:
-    /// what they lead to here is not what they led to before.
+    /// Returns a path relative to the top folder, with `/`, or `None` if it is outside. Links are not resolved, because they
+    /// may lead elsewhere in another commit.
     pub fn relative(&self, path: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         let absolute = without_dots(&std::env::current_dir().ok()?.join(path));
-        // The outermost folder that is the repository's, however it is reached.
+        // The outermost folder that is the top folder, by whatever links it is reached.
         let above: Vec<&Path> = absolute.ancestors().collect();
         let top = above.iter().rev().find(|folder| folder.canonicalize().is_ok_and(|real| real == root))?;
         let inside = absolute.strip_prefix(top).ok()?;
@@ -223,7 +216,7 @@ impl Repository {
     /// Checks a commit out into a folder of its own.
     ///
     /// # Errors
-    /// When git cannot.
+    /// When git fails.
     pub(super) fn add_tree(&self, tree: &Path, commit: &str) -> Result<(), VersionsError> {
         self.remove_tree(tree);
         let tree = tree.to_string_lossy();
@@ -235,13 +228,13 @@ impl Repository {
     /// Moves a checked-out folder.
     ///
     /// # Errors
-    /// When git cannot.
+    /// When git fails.
     pub(super) fn move_tree(&self, from: &Path, to: &Path) -> Result<(), VersionsError> {
         self.remove_tree(to);
         self.git(&["worktree", "move", &from.to_string_lossy(), &to.to_string_lossy()]).map(drop)
     }
 
-    /// Removes a checked-out folder; what is not there needs no removing.
+    /// Removes a checked-out folder, if it exists.
     pub(super) fn remove_tree(&self, tree: &Path) {
         let _ = self.git(&["worktree", "remove", "--force", &tree.to_string_lossy()]);
         let _ = std::fs::remove_dir_all(tree);
@@ -249,13 +242,19 @@ impl Repository {
     }
 }
 
+/// Returns the output of git without its line end.
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, VersionsError> {
+    // Other white space stays: a folder may have a name that ends in a space.
+    Ok(output(folder, arguments)?.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Returns the output of git.
+fn output(folder: &Path, arguments: &[&str]) -> Result<String, VersionsError> {
     let command = || arguments.join(" ");
     let out = Command::new("git").arg("-C").arg(folder).args(arguments).stdin(Stdio::null()).output();
     let out = out.map_err(|error| VersionsError::Git { command: command(), message: error.to_string() })?;
     if out.status.success() {
-        // A folder may have a name that ends in a space.
-        Ok(String::from_utf8_lossy(&out.stdout).trim_end_matches(['\r', '\n']).to_owned())
+        Ok(String::from_utf8_lossy(&out.stdout).into_owned())
     } else {
         let message = String::from_utf8_lossy(&out.stderr).trim().to_owned();
         Err(VersionsError::Git { command: command(), message })

@@ -1,11 +1,11 @@
-//! Two versions of the code, built so that only the code differs: at one path, with one command, and neither with anything
-//! of the other.
+//! Two versions of the code, built so that only the code differs: at one path, with one command, and isolated from each
+//! other.
 
 mod build;
 mod git;
 mod place;
+mod relocation;
 mod side;
-mod stead;
 
 pub use build::{BuildRecipe, Versions};
 pub use git::Repository;
@@ -13,114 +13,114 @@ pub use side::Version;
 
 use std::path::PathBuf;
 
-/// Why the two versions could not be had.
+/// Error while the two versions are found, built or checked.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionsError {
-    /// Git did not do what it was asked for.
-    #[error("git {command} failed: {message}")]
+    /// A git command failed.
+    #[error("`git {command}` failed: {message}")]
     Git {
-        /// What it was asked.
+        /// Arguments of git.
         command: String,
-        /// What it said.
+        /// Error of git or the system.
         message: String,
     },
-    /// The current folder is in no repository.
+    /// The current folder is not in a repository.
     #[error(
-        "the current folder is in no git repository, which --base needs: {message}; give --base-worker instead"
+        "the current folder is not in a git repository, which --base needs: {message}; use --base-worker instead"
     )]
     NoRepository {
-        /// What git said.
+        /// Error of git.
         message: String,
     },
-    /// The name stands for no commit.
+    /// The reference does not name a commit.
     #[error(
-        "--base {reference} is no commit here; fetch it first, e.g. `git fetch origin`, or check the name{}",
-        if *.shallow { ": this clone is shallow, fetch the history with `git fetch --unshallow` (`fetch-depth: 0` in CI)" } else { "" }
+        "--base {reference} does not name a commit of this repository; fetch it, e.g. with `git fetch origin`, or correct the name{}",
+        if *.shallow { "; this clone is shallow: fetch the history with `git fetch --unshallow` (`fetch-depth: 0` in CI)" } else { "" }
     )]
     NoCommit {
-        /// The name.
+        /// The reference.
         reference: String,
         /// Whether the clone is shallow.
         shallow: bool,
     },
-    /// The name stands for several commits.
-    #[error("--base {reference} may be {names}; write the whole name of the one that is meant")]
+    /// The reference names several commits.
+    #[error("--base {reference} is ambiguous between {names}; give the full name of one of them")]
     Ambiguous {
-        /// The name.
+        /// The reference.
         reference: String,
-        /// The commits' names.
+        /// Full names of the commits.
         names: String,
     },
-    /// Git sees no change, and there are files that it does not see.
+    /// Git sees no change, but does not track some files.
     #[error(
-        "the base and the code here are the same as git sees them, and it does not see {}; `git add` what belongs to the change, or have git ignore it",
+        "git sees no difference between the base and the code here, but it does not track {}; `git add` the files of the change, and ignore the others",
         files.join(", ")
     )]
     Unseen {
         /// Some of the files.
         files: Vec<String>,
     },
-    /// The two have no commit in common.
+    /// HEAD and the reference have no commit in common.
     #[error(
         "HEAD and {reference} have no commit in common{}",
         if *.shallow { ", because this clone is shallow: fetch the history with `git fetch --unshallow` (`fetch-depth: 0` in CI)" } else { "" }
     )]
     NoMergeBase {
-        /// The name.
+        /// The reference.
         reference: String,
         /// Whether the clone is shallow.
         shallow: bool,
     },
-    /// Nothing says what the worker is.
+    /// The configuration names no worker.
     #[error(
-        "--base needs to know how a worker is built and started: write [gate] with `build` and `worker`, or a [[worker]], into perfharness.toml"
+        "--base needs the commands that build and start a worker; add [gate] with `build` and `worker`, or a [[worker]], to perfharness.toml"
     )]
     NoWorker,
     /// The build command failed.
-    #[error("{side} does not build: `{command}` {how}\n{output}")]
+    #[error("the {side} does not build: `{command}` {how}\n{output}")]
     Build {
-        /// Which version.
+        /// The version.
         side: &'static str,
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its end, as a phrase.
         how: String,
-        /// The end of what it printed.
+        /// Last lines of its output.
         output: String,
     },
-    /// The build left no worker.
-    #[error("building {side} left no {}; check `worker` under [gate] in perfharness.toml", path.display())]
+    /// The build did not create the worker.
+    #[error("the build of the {side} did not create {}; check `worker` under [gate] in perfharness.toml", path.display())]
     NoProgram {
-        /// Which version.
+        /// The version.
         side: &'static str,
-        /// Where it should be.
+        /// Expected path.
         path: PathBuf,
     },
-    /// A command names something of the working copy, which both versions would share.
+    /// A command names a file of the working copy, which both versions would share.
     #[error(
-        "the worker's `{word}` is {}, in the working copy, so that the base and the change would be the same; name it relative to the configuration, or build it into {{target}}",
+        "the worker's `{word}` is {} in the working copy, which the base and the change would share; use a path relative to the configuration, or build it into {{target}}",
         path.display()
     )]
     Shared {
-        /// The word of the command.
+        /// Word of the command.
         word: String,
         /// The file.
         path: PathBuf,
     },
-    /// A version is not any more what was built.
+    /// The programs of a version changed after they were built.
     #[error(
-        "the programs of {side} changed after they were built, in {}; what the change builds or runs must leave them alone",
+        "the programs of the {side} in {} changed after they were built; the build and the workers of the change must not modify them",
         path.display()
     )]
     Tampered {
-        /// Which version.
+        /// The version.
         side: &'static str,
-        /// Where they are.
+        /// Folder of the programs.
         path: PathBuf,
     },
     /// A link of a commit leads out of the repository.
     #[error(
-        "{path} is a link of {commit}, or behind one, that leads out of it; make it a file or folder of its own"
+        "{path} is a link of {commit}, or behind one, that leads out of the repository; replace it with a file or folder"
     )]
     Link {
         /// The path.
@@ -128,9 +128,9 @@ pub enum VersionsError {
         /// The commit.
         commit: String,
     },
-    /// Another gate of this repository is going on.
+    /// Another gate of this repository is running.
     #[error(
-        "locked: another gate of {} is going on in {}; wait until it is done, or give this one a folder of its own by PERFHARNESS_CACHE",
+        "another gate of {} is running in {}; wait for its end, or set PERFHARNESS_CACHE to another folder",
         root.display(),
         place.display()
     )]
@@ -140,30 +140,30 @@ pub enum VersionsError {
         /// The folder that it builds in.
         place: PathBuf,
     },
-    /// There is no folder outside of the repository.
+    /// The cache folder is inside the repository.
     #[error(
-        "both versions are built outside of {}, and {} is inside; set PERFHARNESS_CACHE to a folder elsewhere",
+        "both versions are built outside of {}, but {} is inside of it; set PERFHARNESS_CACHE to another folder",
         root.display(),
         cache.display()
     )]
     NoPlace {
         /// The repository.
         root: PathBuf,
-        /// The folder for files that outlive a run.
+        /// The cache folder.
         cache: PathBuf,
     },
     /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
 
 impl VersionsError {
-    /// Whether what was asked for is wrong, and not what came of it.
+    /// Whether the arguments or the configuration are wrong, and not their execution.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Where both versions are built and measured: a folder that no version of the code has a say in.
+//! Folder in which both versions are built and measured, outside of the repository.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -9,28 +9,28 @@ use perfharness_platform::cache_folder;
 
 use super::{Repository, VersionsError};
 
-/// Files and folders that Cargo keeps for itself, and checks before it uses them again: in the folder of a profile, and above it.
+/// Files and folders that Cargo keeps and checks before reuse, in the folder of a profile and above it.
 const KEPT_BY_CARGO: [&str; 7] =
     [".fingerprint", "build", "deps", "incremental", ".cargo-lock", ".rustc_info.json", "CACHEDIR.TAG"];
 /// Files beside a program that only a compiler reads.
 const FOR_COMPILERS: [&str; 5] = ["d", "rlib", "rmeta", "pdb", "dwp"];
-/// Folders of profiles lie no deeper than this in a target folder: `TARGET/PROFILE`.
+/// Greatest depth of a profile's folder in a target folder: `TARGET/PROFILE`.
 const PROFILES_DEPTH: usize = 2;
 
-/// A folder for the two versions of one repository, and nobody else's for as long as this exists. It lies outside of the
-/// repository: build tools read configuration files of all folders above the one that they run in.
+/// Folder for the two versions of one repository, locked while this value exists. It lies outside of the repository because
+/// build tools read configuration files of all folders above theirs.
 #[derive(Debug)]
 pub(super) struct Place {
     folder: PathBuf,
-    /// Never removed: two processes that wait for one file and for its successor would both hold a lock.
+    /// Never removed: two processes could otherwise lock the file and its successor.
     _lock: File,
 }
 
 impl Place {
-    /// Takes the place of a repository.
+    /// Locks the folder of a repository.
     ///
     /// # Errors
-    /// When another gate has it, or it cannot be made.
+    /// When another gate has locked it, or it cannot be created.
     pub(super) fn take(repository: &Repository) -> Result<Self, VersionsError> {
         let root = repository.root();
         let key: String = Digest::of(root.to_string_lossy().as_bytes()).0.chars().take(16).collect();
@@ -45,7 +45,7 @@ impl Place {
             move |source: io::Error| VersionsError::Io { path, source }
         };
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
-        // One name, however it is reached: it becomes a part of the programs.
+        // The canonical name, because it becomes part of the programs.
         let folder = folder.canonicalize().map_err(io(&folder))?;
         let path = folder.join("lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
@@ -54,7 +54,7 @@ impl Place {
             Err(TryLockError::WouldBlock) => {
                 Err(VersionsError::InUse { root: root.to_path_buf(), place: folder })
             }
-            // Without a lock two gates would measure each other's programs.
+            // Without a lock, two gates could measure each other's programs.
             Err(TryLockError::Error(source)) => Err(VersionsError::Io { path, source }),
         }
     }
@@ -63,23 +63,23 @@ impl Place {
         &self.folder
     }
 
-    /// The sources, while they are built.
+    /// Returns the folder of the sources during a build.
     pub(super) fn tree(&self) -> PathBuf {
         self.folder.join("tree")
     }
 
-    /// The target folder of a build that is going on.
+    /// Returns the target folder during a build.
     pub(super) fn target(&self) -> PathBuf {
         self.folder.join("target")
     }
 
-    /// The folder of one version. The names are equally long, because the length of a path can move a process's stack.
+    /// Returns the folder of one version. Names have equal length because the length of a path can move a process's stack.
     pub(super) fn side(&self, side: &str) -> SidePlace {
         SidePlace { folder: self.folder.join(side) }
     }
 }
 
-/// The folder of one version.
+/// Folder of one version.
 #[derive(Clone, Debug)]
 pub(super) struct SidePlace {
     folder: PathBuf,
@@ -90,28 +90,28 @@ impl SidePlace {
         &self.folder
     }
 
-    /// The sources, once they are built.
+    /// Returns the folder of the sources after the build.
     pub(super) fn tree(&self) -> PathBuf {
         self.folder.join("tree")
     }
 
-    /// The products of its last build, without what the build tool keeps for itself. Workers run from here.
+    /// Returns the folder of the products of the last build, without the files that the build tool keeps. Workers run from it.
     pub(super) fn run(&self) -> PathBuf {
         self.folder.join("run")
     }
 
-    /// A folder with nothing in it, for workers that read no sources.
+    /// Returns an empty folder, for workers that read no sources.
     pub(super) fn empty(&self) -> PathBuf {
         self.folder.join("none")
     }
 
-    /// Files that its build tool keeps for the next gate.
+    /// Returns the folder of the files that the build tool keeps for the next gate.
     fn cache(&self) -> PathBuf {
         self.folder.join("cache")
     }
 
-    /// Puts what the build tool kept of this version where it is built. Nothing that an earlier build made for use is
-    /// among it, and nothing of the other version.
+    /// Moves the files that the build tool kept of this version into `target`. They contain neither products of an earlier
+    /// build nor files of the other version.
     pub(super) fn lend_cache(&self, target: &Path) -> io::Result<()> {
         remove(target)?;
         std::fs::create_dir_all(&self.folder)?;
@@ -121,7 +121,7 @@ impl SidePlace {
         }
     }
 
-    /// Takes back what the build tool keeps, and what the build made for use.
+    /// Moves the products of the build and the files that the build tool keeps out of `target`.
     pub(super) fn take_back(&self, target: &Path) -> io::Result<()> {
         let run = self.run();
         remove(&run)?;
@@ -132,7 +132,7 @@ impl SidePlace {
     }
 }
 
-/// Moves what a build made, but for what its tool keeps for itself.
+/// Moves the products of a build, without the files that its tool keeps.
 fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     let is_profile = from.join(".fingerprint").is_dir();
     let is_cargos = has_profile(from, depth);
@@ -160,7 +160,7 @@ fn move_products(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells if Cargo built something in a folder, or in one below.
+/// Whether Cargo built something in a folder or in one below.
 fn has_profile(folder: &Path, depth: usize) -> bool {
     if folder.join(".fingerprint").is_dir() {
         return true;
@@ -172,7 +172,7 @@ fn has_profile(folder: &Path, depth: usize) -> bool {
         })
 }
 
-/// Removes a folder with all that is in it; one that is not there needs no removing.
+/// Removes a folder and its contents, if it exists.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -180,7 +180,7 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Tells if a path, which need not be there yet, leads into a folder.
+/// Whether a path, which need not exist yet, leads into a folder.
 fn is_within(path: &Path, folder: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let real = absolute.ancestors().find_map(|above| above.canonicalize().ok());
@@ -188,19 +188,20 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     real.is_none_or(|real| real.starts_with(folder))
 }
 
-/// The part of a folder that counts.
+/// Part of a folder that a digest covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Everything.
     All,
-    /// Everything but what git keeps there.
+    /// Everything but git's own files.
     Sources,
 }
 
-/// Digest of the files in a folder and of their names, links as such.
-pub(super) fn digest_of(folder: &Path, content: Content) -> io::Result<Digest> {
+/// Returns the digest of the files in a folder and their names. Links are not followed.
+pub(super) fn digest_of(folder: &Path, content: Content) -> Result<Digest, VersionsError> {
+    let io = |source| VersionsError::Io { path: folder.to_path_buf(), source };
     let mut files = Vec::new();
-    list(folder, Path::new(""), &mut files)?;
+    list(folder, Path::new(""), &mut files).map_err(io)?;
     files.retain(|file| content == Content::All || !file.starts_with(".git"));
     files.sort();
     let mut parts: Vec<Vec<u8>> = Vec::new();
@@ -208,7 +209,7 @@ pub(super) fn digest_of(folder: &Path, content: Content) -> io::Result<Digest> {
         let path = folder.join(&file);
         let content = match std::fs::read_link(&path) {
             Ok(target) => Digest::of(target.to_string_lossy().as_bytes()),
-            Err(_) => Digest::of(&std::fs::read(&path)?),
+            Err(_) => Digest::of(&std::fs::read(&path).map_err(io)?),
         };
         parts.push(file.to_string_lossy().into_owned().into_bytes());
         parts.push(content.0.into_bytes());
@@ -230,10 +231,10 @@ fn list(folder: &Path, inside: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
     Ok(())
 }
 
-/// The folders below one that have a file whose name `is_one`.
+/// Returns the folders at or below `folder` with a file whose name `is_one` accepts.
 pub(super) fn folders_with(folder: &Path, is_one: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    // A folder that cannot be read has none.
+    // An unreadable folder counts as empty.
     let _ = list(folder, Path::new(""), &mut files);
     let is_one = |path: &&PathBuf| path.file_name().is_some_and(|name| is_one(&name.to_string_lossy()));
     let mut found: Vec<PathBuf> =
@@ -293,7 +294,7 @@ mod tests {
             "x86/release/.fingerprint/a",
         ];
         assert_eq!(names(&target), kept);
-        // A build that makes nothing anew leaves nothing to run.
+        // A build that builds nothing leaves no products.
         side.take_back(&target).unwrap();
         assert_eq!(names(&side.run()), [""; 0]);
     }
@@ -310,7 +311,7 @@ mod tests {
         assert_ne!(digests().0, digests().1);
         write(other.path(), &["b/c", "d"]);
         assert_ne!(digests().0, digests().1);
-        // What a build makes may be called anything; what git keeps in a tree is no source.
+        // A product may have any name, but git's own files are not sources.
         let (all, sources) = (digest(one.path()), digest_of(one.path(), Content::Sources).unwrap());
         write(one.path(), &[".git/data"]);
         assert_ne!(digest(one.path()), all);

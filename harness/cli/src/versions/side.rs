@@ -1,4 +1,4 @@
-//! One version of the code: its own workers, with its own files.
+//! One version of the code, with workers and files of its own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,26 @@ use perfharness_record::WorkerCommand;
 use super::VersionsError;
 use super::build::{BuildRecipe, TARGET};
 use super::place::{Content, SidePlace, digest_of, folders_with};
-use super::stead::Stead;
+use super::relocation::Relocation;
 use crate::config::{WorkerConfig, program_name};
 
-/// One version, built.
+/// Built version of the code.
 #[derive(Clone, Debug)]
 pub struct Version {
     side: &'static str,
-    /// The commit. Of what was changed and not committed it is one that no branch has.
+    /// The commit; for uncommitted changes, one that no branch has.
     pub commit: String,
-    /// Identifies the files of the commit.
+    /// Id of the commit's tree.
     pub tree: String,
-    /// The commands that start its workers.
+    /// Commands that start its workers.
     pub workers: Vec<WorkerCommand>,
-    /// Digest of everything that its workers have of their own: what the build made, and the sources where they read some.
+    /// Digest of all files that its workers use: the products of the build, and the sources if they read some.
     pub digest: Digest,
-    /// Digest of what the build made alone.
+    /// Digest of the products of the build.
     built: Digest,
-    /// Where that is.
+    /// Folder of the products.
     run: PathBuf,
-    /// The tree, or an empty folder.
+    /// Working folder of the workers: the tree, or an empty folder.
     folder: PathBuf,
 }
 
@@ -44,23 +44,20 @@ impl Version {
     ) -> Result<Self, VersionsError> {
         let run = place.run();
         let folder = if reads_sources { place.tree() } else { place.empty() };
-        let built = digest_of(&run, Content::All)
-            .map_err(|source| VersionsError::Io { path: run.clone(), source })?;
+        let built = digest_of(&run, Content::All)?;
         let sources = if reads_sources { tree.as_bytes() } else { &[] };
         let digest = Digest::of_parts([sources, built.0.as_bytes()]);
         Ok(Self { side, commit: commit.to_owned(), tree, workers, digest, built, run, folder })
     }
 
+    /// Checks that the products are still those of the build.
     pub(super) fn check(&self) -> Result<(), VersionsError> {
-        let now = digest_of(&self.run, Content::All);
-        let now = now.map_err(|source| VersionsError::Io { path: self.run.clone(), source })?;
-        if now == self.built { Ok(()) } else { Err(self.tampered()) }
+        if digest_of(&self.run, Content::All)? == self.built { Ok(()) } else { Err(self.tampered()) }
     }
 
-    /// Digest of the files that its workers are started among.
+    /// Returns the digest of the files in the workers' folder.
     pub(super) fn sources(&self) -> Result<Digest, VersionsError> {
         digest_of(&self.folder, Content::Sources)
-            .map_err(|source| VersionsError::Io { path: self.folder.clone(), source })
     }
 
     pub(super) fn tampered(&self) -> VersionsError {
@@ -69,8 +66,8 @@ impl Version {
     }
 }
 
-/// The workers of a version. Each is started in its own tree, with its own files; nothing in its command, its environment
-/// or its search paths leads to the working copy, which is neither version.
+/// Returns the workers of a version. Each is started in the tree of the version; nothing in its command, environment or
+/// search paths leads to the working copy, which is neither version.
 pub(super) fn workers(
     side: &'static str,
     recipe: &BuildRecipe,
@@ -79,24 +76,26 @@ pub(super) fn workers(
 ) -> Result<Vec<WorkerCommand>, VersionsError> {
     let tree = || place.tree().join(&recipe.inside).components().collect();
     let folder = if recipe.reads_sources { tree() } else { place.empty() };
-    let stead = Stead { root, tree: place.tree(), target: place.run() };
-    let surroundings = Surroundings { name: side, recipe, stead, folder };
-    recipe.workers.iter().map(|worker| surroundings.worker(worker)).collect()
+    let relocation = Relocation { root, tree: place.tree(), target: place.run() };
+    let commands = WorkerCommands { name: side, recipe, relocation, folder };
+    recipe.workers.iter().map(|worker| commands.worker(worker)).collect()
 }
 
-struct Surroundings<'a> {
-    /// Which version.
+/// Maker of the commands that start the workers of a version.
+struct WorkerCommands<'a> {
+    /// The version.
     name: &'static str,
     recipe: &'a BuildRecipe,
-    stead: Stead<'a>,
-    /// The working folder.
+    relocation: Relocation<'a>,
+    /// Working folder.
     folder: PathBuf,
 }
 
-impl Surroundings<'_> {
+impl WorkerCommands<'_> {
     fn worker(&self, worker: &WorkerConfig) -> Result<WorkerCommand, VersionsError> {
         let mut environment = self.environment();
-        environment.extend(worker.env.iter().map(|(name, value)| (name.clone(), self.stead.text(value))));
+        environment
+            .extend(worker.env.iter().map(|(name, value)| (name.clone(), self.relocation.text(value))));
         let mut command = Vec::new();
         for (number, word) in worker.command.iter().enumerate() {
             command.push(self.word(word, (number == 0).then_some(&environment))?);
@@ -105,9 +104,9 @@ impl Surroundings<'_> {
         Ok(WorkerCommand { name, command, env: environment, folder: Some(self.folder.clone()) })
     }
 
-    /// A word of a command; that of the program comes with the environment that it is looked up in.
+    /// Returns a word of a command for this version; `program` is the environment that a program is looked up in.
     fn word(&self, word: &str, program: Option<&BTreeMap<String, String>>) -> Result<String, VersionsError> {
-        let own = self.stead.text(word);
+        let own = self.relocation.text(word);
         if let Some(inside) = word.strip_prefix(TARGET) {
             return self.built(inside.trim_start_matches(['/', '\\'])).map(|path| text(&path));
         }
@@ -117,47 +116,47 @@ impl Surroundings<'_> {
             let folders = environment.get("PATH").cloned().or_else(|| env::var("PATH"));
             return match which::which_in(&own, folders, &self.folder) {
                 Ok(found) => self.check(word, &found).map(|()| own),
-                // The system says so when it is started.
+                // The start of the worker will report it.
                 Err(_) => Ok(own),
             };
         }
         if here.exists() {
             self.check(word, &here)?;
-            // A relative program is looked up from the folder that the harness was started in.
+            // The system looks a relative program up from the folder of the harness.
             return Ok(if program.is_some() { text(&here) } else { own });
         }
-        // An interpreter that was set up in the working copy, and lies elsewhere in truth, is shared by both. Anything else
-        // that this version lacks it has to do without.
-        let there = self.stead.root.join(&self.recipe.inside).join(word);
+        // Both versions share an interpreter that is linked from the working copy and lies elsewhere. No other file that
+        // this version lacks is taken from there.
+        let there = self.relocation.root.join(&self.recipe.inside).join(word);
         if is_path && there.exists() && self.check(word, &there).is_ok() {
             return Ok(text(&there));
         }
         Ok(if program.is_some() { text(&here) } else { own })
     }
 
-    /// Insists on a file being no part of the working copy.
+    /// Checks that a file is not part of the working copy.
     fn check(&self, word: &str, path: &Path) -> Result<(), VersionsError> {
         match path.canonicalize() {
-            Ok(real) if real.starts_with(self.stead.root) => {
+            Ok(real) if real.starts_with(self.relocation.root) => {
                 Err(VersionsError::Shared { word: word.to_owned(), path: real })
             }
             _ => Ok(()),
         }
     }
 
-    /// A product of the build, or an error where it did not make it.
+    /// Returns the path of a product of the build.
     fn built(&self, inside: &str) -> Result<PathBuf, VersionsError> {
-        let path = self.stead.target.join(inside);
+        let path = self.relocation.target.join(inside);
         let with_suffix = PathBuf::from(format!("{}{}", path.display(), std::env::consts::EXE_SUFFIX));
         let found = [path, with_suffix].into_iter().find(|path| path.exists());
         found.ok_or(VersionsError::NoProgram { side: self.name, path: Path::new(TARGET).join(inside) })
     }
 
-    /// Variables that differ in the environment of this version's workers.
+    /// Returns the variables that differ in the environment of this version's workers.
     fn environment(&self) -> BTreeMap<String, String> {
-        let mut found = self.stead.environment(&self.folder);
-        // What a program was linked to at the path that it was built at lies here now.
-        let libraries = folders_with(&self.stead.target, is_shared_library);
+        let mut found = self.relocation.environment(&self.folder);
+        // Libraries that a program was linked to at the build path have moved here.
+        let libraries = folders_with(&self.relocation.target, is_shared_library);
         if !libraries.is_empty() {
             let name = library_path_variable();
             let before = found.get(name).cloned().or_else(|| env::var(name)).unwrap_or_default();

@@ -12,6 +12,10 @@ mod counts;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod earlier;
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod fixture;

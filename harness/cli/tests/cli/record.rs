@@ -13,13 +13,32 @@ use crate::samples;
 
 const SCHEMA: &str = "schemas/run-1.schema.json";
 const GATE_SCHEMA: &str = "schemas/gate-2.schema.json";
+const BASELINE_SCHEMA: &str = "schemas/baseline-1.schema.json";
+const JOURNAL_SCHEMA: &str = "schemas/journal-2.schema.json";
 
 /// With this variable set, the published schema is written instead of compared.
 const UPDATE: &str = "PERFHARNESS_UPDATE_SCHEMAS";
 
-fn published_schema() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Fails where a value does not keep to a published schema.
+fn assert_keeps_to(schema: &str, values: &[Value]) {
+    let validator = jsonschema::validator_for(&json(&read(schema))).unwrap();
+    let errors = values.iter().flat_map(|value| validator.iter_errors(value));
+    let errors: Vec<String> = errors.map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{schema}: {}", errors.join("\n"));
+}
+
+/// Fails where a value that is wrong keeps to a published schema all the same.
+fn assert_refused(schema: &str, value: &Value) {
+    let validator = jsonschema::validator_for(&json(&read(schema))).unwrap();
+    assert!(!validator.is_valid(value), "{schema}: {value}");
 }
 
 /// A record with every kind of outcome, comparisons, and absent readings.
@@ -83,6 +102,8 @@ fn a_path_belongs_to_the_folder_of_the_configuration_or_to_where_a_flag_is_given
 #[rstest]
 #[case::of_a_record("schema", SCHEMA)]
 #[case::of_a_gate("schema gate", GATE_SCHEMA)]
+#[case::of_a_baseline("schema baseline", BASELINE_SCHEMA)]
+#[case::of_a_journal("schema journal", JOURNAL_SCHEMA)]
 fn the_published_schema_is_that_of_the_program(#[case] command: &str, #[case] file: &str) {
     let printed = Harness::new().call(command).done().code(0).stdout;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -102,18 +123,43 @@ fn the_published_schema_is_that_of_the_program(#[case] command: &str, #[case] fi
 
 #[test]
 fn records_keep_to_the_published_schema() {
-    let harness = measured();
-    let validator = jsonschema::validator_for(&published_schema()).unwrap();
-    let record: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
-    let errors: Vec<String> = validator
-        .iter_errors(&record)
-        .map(|error| format!("{} at {}", error, error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
+    let record = json(&measured().read("run.json"));
+    assert_keeps_to(SCHEMA, std::slice::from_ref(&record));
     // The schema rejects other documents.
     let mut broken = record;
     broken["run"]["seed"] = "one".into();
-    assert!(!validator.is_valid(&broken) && !validator.is_valid(&Value::from(1)));
+    assert_refused(SCHEMA, &broken);
+    assert_refused(SCHEMA, &Value::from(1));
+}
+
+#[test]
+fn baselines_keep_to_the_published_schema() {
+    let baseline = json(&read("../fuzz/corpus/baseline/class.json"));
+    assert_keeps_to(BASELINE_SCHEMA, std::slice::from_ref(&baseline));
+    let broken = |edit: fn(&mut Value)| {
+        let mut broken = baseline.clone();
+        edit(&mut broken);
+        assert_refused(BASELINE_SCHEMA, &broken);
+    };
+    broken(|baseline| baseline["benchmarks"][0]["role"] = "fastest".into());
+    broken(|baseline| baseline["benchmarks"][0]["more"] = 1.into());
+    broken(|baseline| baseline["more"] = 1.into());
+    broken(|baseline| drop(baseline["benchmarks"][0].as_object_mut().unwrap().remove("digest")));
+}
+
+#[test]
+fn the_header_and_the_events_of_a_journal_keep_to_the_published_schema() {
+    let journal = read("../fuzz/corpus/journal/run.jsonl");
+    let lines: Vec<Value> = journal.lines().map(json).collect();
+    assert_keeps_to(JOURNAL_SCHEMA, &lines);
+    let broken = |line: &Value, edit: fn(&mut Value)| {
+        let mut broken = line.clone();
+        edit(&mut broken["entry"]);
+        assert_refused(JOURNAL_SCHEMA, &broken);
+    };
+    broken(&lines[0], |header| header["plan"]["seed"] = "one".into());
+    broken(&lines[1], |event| event["case"] = "first".into());
+    broken(&lines[1], |event| event["event"] = "guessed".into());
 }
 
 #[test]

@@ -13,26 +13,41 @@ const SOURCE: &str = include_str!("../fixtures/gated/main.rs");
 /// Times of such a change are measured on whatever machine the tests run on; so often they may stay undecided.
 const ATTEMPTS: usize = 3;
 
+/// The variable by which cargo builds without optimization, in half the time. It serves tests that time nothing finely.
+const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+
 /// A repository with a commit on `main` and a branch for a change.
-struct Gated {
-    harness: Harness,
+pub(crate) struct Gated {
+    pub(crate) harness: Harness,
+    /// How much is optimized in release builds.
+    pub(crate) opt_level: &'static str,
+}
+
+/// The folder of the contract crate.
+pub(crate) fn contract() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("contract")
 }
 
 impl Gated {
     fn new() -> Self {
-        let gated = Self { harness: Harness::new() };
-        let contract = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("contract");
         let manifest = format!(
             "[package]\nname = \"gated\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\nperfharness-contract = {{ path = {:?} }}\n\n[profile.release]\ncodegen-units = 1\n\n[workspace]\n",
-            contract.to_str().unwrap()
+            contract().to_str().unwrap()
         );
-        let harness = &gated.harness;
-        harness.write("repo/Cargo.toml", manifest);
-        harness.write("repo/src/main.rs", SOURCE);
-        harness.write("repo/.gitignore", "/target\n/reports\n");
-        harness.write("repo/perfharness.toml", "[gate]\nworker = [\"{target}/release/gated\"]\n");
-        let lock = contract.parent().unwrap().parent().unwrap().join("Cargo.lock");
-        fs::copy(lock, harness.path("repo/Cargo.lock")).unwrap();
+        Self::with(|harness| {
+            harness.write("repo/Cargo.toml", manifest);
+            harness.write("repo/src/main.rs", SOURCE);
+            harness.write("repo/.gitignore", "/target\n/reports\n");
+            harness.write("repo/perfharness.toml", "[gate]\nworker = [\"{target}/release/gated\"]\n");
+        })
+    }
+
+    /// A repository with the files of a crate in its folder `repo`.
+    pub(crate) fn with(write: impl FnOnce(&Harness)) -> Self {
+        let gated = Self { harness: Harness::new(), opt_level: "3" };
+        write(&gated.harness);
+        let lock = contract().parent().unwrap().parent().unwrap().join("Cargo.lock");
+        fs::copy(lock, gated.harness.path("repo/Cargo.lock")).unwrap();
         // The lock file of the workspace pins the same versions, and holds more than this needs. Unlike `metadata`, `tree`
         // does without the packages of other systems.
         gated.cargo(&["tree", "--offline"]);
@@ -46,20 +61,20 @@ impl Gated {
         self.harness.path("repo")
     }
 
-    fn cargo(&self, arguments: &[&str]) {
+    pub(crate) fn cargo(&self, arguments: &[&str]) {
         let mut command = Command::new(env!("CARGO"));
-        let status =
-            command.args(arguments).current_dir(self.folder()).stdout(Stdio::null()).status().unwrap();
+        command.args(arguments).current_dir(self.folder()).env(OPT_LEVEL, self.opt_level);
+        let status = command.stdout(Stdio::null()).status().unwrap();
         assert!(status.success(), "cargo {arguments:?}");
     }
 
-    fn git(&self, arguments: &[&str]) {
+    pub(crate) fn git(&self, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.args(["-c", "user.name=test", "-c", "user.email=test@localhost"]).args(arguments);
         assert!(command.current_dir(self.folder()).status().unwrap().success(), "git {arguments:?}");
     }
 
-    fn commit(&self, message: &str) {
+    pub(crate) fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
@@ -73,11 +88,11 @@ impl Gated {
     }
 
     /// Gates the branch; gives exit code, what was found, and what was said on stderr.
-    fn gate(&self, arguments: &[&str]) -> (i32, Value, String) {
+    pub(crate) fn gate(&self, arguments: &[&str]) -> (i32, Value, String) {
         let line = ["gate", "--base", "main", "--format", "json", "--effort", "quick"];
         let mut command = self.harness.command(Path::new(PROGRAM), &[&line[..], arguments].concat());
         // A sandboxed home has no toolchain; the build needs that of the tests.
-        command.current_dir(self.folder());
+        command.current_dir(self.folder()).env(OPT_LEVEL, self.opt_level);
         command.env("PERFHARNESS_CACHE", self.harness.path("cache"));
         let out = command.output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -192,7 +207,7 @@ fn a_base_that_cannot_be_had_says_what_to_do() {
         return;
     }
     let harness = Harness::new();
-    harness.call("gate --base main").done().code(2).says(&["no git repository", "--base-worker"]);
+    harness.call("gate --base main").done().code(2).says(&["not in a git repository", "--base-worker"]);
     let gated = Gated::new();
     let cache = gated.harness.path("cache");
     let call = |line: &str| {
@@ -226,7 +241,7 @@ fn profiles_are_held_against_those_of_another_build() {
     gated.change("const COPIES: u64 = 1;", "const COPIES: u64 = 2;");
     let arguments = ["profile", "gated/n1/work", "--base", "main", "--out", "graphs", "--json"];
     let mut command = gated.harness.command(Path::new(PROGRAM), &arguments);
-    command.env("PERFHARNESS_CACHE", gated.harness.path("cache"));
+    command.env("PERFHARNESS_CACHE", gated.harness.path("cache")).env(OPT_LEVEL, "0");
     let out = command.current_dir(gated.folder()).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     // This worker is built without a profiler: the base and the code here say so, each for itself.

@@ -16,8 +16,8 @@ use perfharness_record::compare::judge_claims;
 use perfharness_record::{
     BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, CheckRecord, ComparisonRecord, Environment,
     FORMAT_VERSION, FreshRecord, LaunchRecord, Machine, MetricRecord, Origin, Outcome, Redefinition, RunInfo,
-    RunRecord, SampleRecord, SamplesRef, SelectedRecord, Side, SourceState, Stage, TimeUse, VersionsRecord,
-    WarmUpRecord, WorkerRecord,
+    RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
+    VersionsRecord, WarmUpRecord, WorkerRecord,
 };
 use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
@@ -72,6 +72,10 @@ struct Measured {
 }
 
 impl Measured {
+    fn section(&self) -> Section<'_> {
+        Section { cases: &self.cases, benchmarks: &self.head, comparisons: &self.variants }
+    }
+
     /// A section of its own, where anything was measured for it.
     fn fresh(self) -> Option<FreshRecord> {
         let Self { cases, head, variants, versions, .. } = self;
@@ -132,7 +136,7 @@ pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) 
         .filter(|d| plan.cases.iter().any(|c| c.workload == d.id))
         .cloned()
         .collect();
-    let claims = judge_claims(&facts.machine, &workloads, &first.cases, &first.head, &first.variants);
+    let claims = judge_claims(&facts.machine, &workloads, first.section());
     let base = facts.base.map(|base| BaseRecord {
         source: base.source,
         workers: worker_records(&base.catalog),
@@ -236,8 +240,8 @@ fn benchmark(
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
         }
     });
-    let variant = definition.variants.iter().find(|v| v.id == side.benchmark.variant);
-    let case_def = definition.cases.iter().find(|c| c.id == case_plan.case);
+    let variant = definition.variant(&side.benchmark.variant);
+    let case_def = definition.case(&case_plan.case);
     let metrics = match outcome.kind {
         OutcomeKind::Ok => metrics(confidence(plan, case_plan, case), definition, case_def, case, number),
         _ => BTreeMap::new(),
@@ -265,12 +269,9 @@ fn confidence(plan: &Plan, case_plan: &CasePlan, case: &CaseState) -> f64 {
 }
 
 fn warm_up(state: &SideState) -> Option<WarmUpRecord> {
-    let (_, _, first) = state.warm_ups.first()?;
-    Some(WarmUpRecord {
-        count: state.warm_ups.len(),
-        steady: state.warm_ups.iter().filter(|(_, _, w)| w.steady).count(),
-        first_over_best: first.first_ns / first.best_ns,
-    })
+    let count = state.warm_ups.len();
+    let steady = state.warm_ups.iter().filter(|(_, _, warm_up)| warm_up.steady).count();
+    (count > 0).then_some(WarmUpRecord { count, steady })
 }
 
 fn check(state: &SideState) -> Option<CheckRecord> {
@@ -309,6 +310,9 @@ fn check(state: &SideState) -> Option<CheckRecord> {
     })
 }
 
+/// The reason for a metric of the harness that nothing here measures.
+const UNKNOWN_METRIC: &str = "this perfharness does not measure it";
+
 fn metrics(
     confidence: f64,
     definition: &WorkloadDef,
@@ -321,7 +325,8 @@ fn metrics(
         let record = match metric.id.as_str() {
             standard::WALL_TIME => timed(confidence, case, side, &metric, |s| Some(s.iteration_ns())),
             standard::CPU_TIME => timed(confidence, case, side, &metric, SampleEvent::iteration_cpu_ns),
-            _ => peak_rss(&case.sides[side], &metric),
+            standard::PEAK_RSS => peak_rss(&case.sides[side], &metric),
+            _ => absent(&metric, UNKNOWN_METRIC),
         };
         metrics.insert(metric.id.to_string(), record);
     }
@@ -508,4 +513,25 @@ const THREAD_VARIABLES: [&str; 6] = [
 pub fn harness_facts() -> BTreeMap<String, String> {
     let set = |name: &&str| Some(((*name).to_owned(), perfharness_platform::env::var(name)?));
     THREAD_VARIABLES.iter().filter_map(set).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_of_the_harness_is_measured_by_its_own_name() {
+        let definition = serde_json::json!({
+            "id": "w", "version": 1, "title": "W", "summary": "does it", "cases": [], "variants": [],
+        });
+        let definition: WorkloadDef = serde_json::from_value(definition).unwrap();
+        let case = RunState::new([1]).cases.remove(0);
+        let found = metrics(0.99, &definition, None, &case, 0);
+        let known: Vec<String> = standard::harness_metrics().iter().map(|m| m.id.to_string()).collect();
+        assert_eq!(found.len(), known.len());
+        for metric in &known {
+            let reason = found[metric].value.absence();
+            assert!(reason.is_some_and(|reason| reason != UNKNOWN_METRIC), "{metric}: {reason:?}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ fn flag_word(flag: &Flag) -> String {
         Flag::Preempted { switches } => format!("preempted:{switches}"),
         Flag::Waited { share } => format!("waited:{share:.2}"),
         Flag::ClockChanged { from_hz, to_hz } => format!("clock-changed:{:.2}", to_hz / from_hz),
-        Flag::Outside { what } => format!("{what:?}").to_lowercase(),
+        Flag::Outside { what } => what.as_str().to_owned(),
     }
 }
 
@@ -101,6 +101,7 @@ mod tests {
             flags: vec![
                 Flag::Preempted { switches: 2 },
                 Flag::Waited { share: 0.256 },
+                Flag::ClockChanged { from_hz: 2e9, to_hz: 1.5e9 },
                 Flag::Outside { what: Contamination::Suspend },
             ],
         }
@@ -153,7 +154,7 @@ mod tests {
             value: 100.5,
             iterations: 10,
             start: Some(6),
-            flags: Cow::Borrowed("preempted:2,waited:0.26,suspend"),
+            flags: Cow::Borrowed("preempted:2,waited:0.26,clock-changed:0.75,suspend"),
             dropped: true,
             workload: "w",
             case: "c",

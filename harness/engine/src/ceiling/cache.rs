@@ -21,17 +21,17 @@ const MEASURING_TIMEOUT: Duration = Duration::from_mins(2);
 
 const HARNESS: &str = concat!("perfharness ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the ceilings of a machine class for a `--device`. If none are kept, it calls `tell` and measures them in a
+/// Returns the ceilings of a machine class for a `--device`. If none are kept, it calls `before_measuring` and measures them in a
 /// process of its own.
 ///
 /// # Errors
 /// When the process that measures gives no answer.
-pub fn ceilings(class: &str, device: &str, tell: impl FnOnce()) -> Result<Ceilings, ProbeError> {
+pub fn ceilings(class: &str, device: &str, before_measuring: impl FnOnce()) -> Result<Ceilings, ProbeError> {
     let path = place(&cache_folder(), class, device);
     if let Some(kept) = kept(&path, device, Timestamp::now()) {
         return Ok(kept);
     }
-    tell();
+    before_measuring();
     let figures = ask(question(&["ceilings", device])?, MEASURING_TIMEOUT)?;
     let measured = Timestamp::now().to_string();
     let ceilings = Ceilings { measured, harness: HARNESS.into(), device: device.into(), figures };

@@ -1,7 +1,7 @@
 //! Running of a plan: case after case, launch after launch, until each case is measured enough.
 
 use perfharness_contract::{MetricDef, OutcomeKind};
-use perfharness_record::Outcome;
+use perfharness_record::{Outcome, RunEnd};
 use perfharness_verdict::{Components, components, estimate, level};
 
 use super::event::{Event, LaunchTiming};
@@ -12,15 +12,6 @@ use super::state::{CaseState, RunState};
 use super::stopping::{Progress, decide};
 use super::{SampleEvent, allocation};
 use crate::plan::{CasePlan, Plan};
-
-/// End of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Every case was measured.
-    Complete,
-    /// The user stopped it; what was measured is in the state.
-    Interrupted,
-}
 
 /// Applies events to the state and forwards them.
 pub(super) struct Recorder<'e> {
@@ -44,17 +35,17 @@ pub fn run_plan(
     executor: &mut dyn Executor,
     state: &mut RunState,
     forward: &mut dyn FnMut(&Event),
-) -> Ended {
+) -> RunEnd {
     let mut recorder = Recorder { state, forward };
     for (case, case_plan) in plan.cases.iter().enumerate() {
         let metrics = metrics(case_plan);
         let mut runner =
             CaseRunner { plan, case_plan, metrics: &metrics, case, executor, recorder: &mut recorder };
         if runner.run() == Err(Interrupted) {
-            return Ended::Interrupted;
+            return RunEnd::Interrupted;
         }
     }
-    Ended::Complete
+    RunEnd::Complete
 }
 
 struct CaseRunner<'a, 'e> {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode, Reading};
 use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WarmUp;
 use crate::telemetry::News;
 
 /// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// The measuring of a case begins or, after `--resume`, continues.
@@ -182,7 +183,7 @@ impl Event {
 }
 
 /// Stage of a launch at which a check is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckStage {
     /// Before timing, on an iteration of its own.
@@ -192,7 +193,7 @@ pub enum CheckStage {
 }
 
 /// One sample of one side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleEvent {
     /// The case.
     pub case: usize,
@@ -230,7 +231,7 @@ pub struct SampleEvent {
 }
 
 /// Breakdown of the time of a launch, in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
     pub total_ns: u64,

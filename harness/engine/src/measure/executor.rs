@@ -62,7 +62,7 @@ impl LaunchOptions {
     }
 }
 
-/// Time that an answer may take for which so many iterations of `iteration_ns` are run.
+/// Returns the time that an answer may take if it needs `iterations` of `iteration_ns` each.
 pub(super) fn deadline(plan: &Plan, iteration_ns: f64, iterations: u64) -> Duration {
     plan.timeout + Duration::from_nanos((iteration_ns * iterations as f64 * SLOWDOWN_ALLOWED) as u64)
 }

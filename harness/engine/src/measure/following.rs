@@ -106,7 +106,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Adds a sample of so many iterations, the lead-in included.
+    /// Adds a sample of `iterations`, the lead-in included.
     fn add(&mut self, reply: &SampleReply, iterations: u64) {
         let metered = iterations - 1;
         let growth = self.reading(reply, standard::HEAP_GROWTH);

@@ -136,7 +136,7 @@ impl LaunchRunner<'_, '_> {
         for part in part_order(self.plan.seed, &self.case_plan.label(), self.launch, parts.len()) {
             self.part(part as u32, &parts[part])?;
         }
-        self.hear();
+        self.forward_news();
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
         self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
         Ok(())
@@ -147,7 +147,7 @@ impl LaunchRunner<'_, '_> {
     }
 
     /// Forwards the messages of the telemetry process.
-    fn hear(&mut self) {
+    fn forward_news(&mut self) {
         for news in self.executor.news() {
             self.emit(&Event::Watched(news));
         }
@@ -552,7 +552,7 @@ impl LaunchRunner<'_, '_> {
                 }));
             }
         }
-        self.hear();
+        self.forward_news();
         self.timing.blocks += 1;
         let dropped = contamination::drop_cause(&flags);
         let (case, launch, placement) = (self.case, self.launch, place.placement);

@@ -111,7 +111,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// A worker whose iterations take what `iteration_ns` says. Its results are right.
+    /// Creates a worker whose iterations take the times that `iteration_ns` returns. Its results are right.
     pub(super) fn new(iteration_ns: impl Fn(&Moment) -> f64 + 'static) -> Self {
         Self {
             iteration_ns: Rc::new(iteration_ns),

@@ -33,7 +33,7 @@ mod warm_up;
 mod watching;
 mod worker_clock;
 
-pub use engine::{Ended, run_plan};
+pub use engine::run_plan;
 pub use event::{CheckStage, Event, LaunchTiming, SampleEvent};
 pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
 pub use following::follow_side;

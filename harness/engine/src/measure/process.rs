@@ -334,61 +334,6 @@ impl ProcessSession {
         CallError::Ended(outcome.with_stderr(kept))
     }
 
-    /// Returns the content of the answer to a request.
-    fn answer(&mut self, request: &Request, id: u64, line: Vec<u8>) -> Result<String, CallError> {
-        let (op, crashed) = (request.op(), OutcomeKind::Crashed);
-        let line = match String::from_utf8(line) {
-            Ok(line) => line,
-            Err(error) if error.as_bytes().len() <= REPAIRED_BYTES => {
-                String::from_utf8_lossy(error.as_bytes()).into_owned()
-            }
-            Err(error) => {
-                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
-            }
-        };
-        let mut line = match Bounds::of(request).checked(line) {
-            Ok(line) => line,
-            Err(reason) => return Err(self.end(crashed, format!("its answer to `{op}` {reason}"))),
-        };
-        let frame: Answer<'_> = match serde_json::from_str(&line) {
-            Ok(frame) => frame,
-            Err(error) => {
-                return Err(self.end(crashed, format!("its answer to `{op}` is not a frame: {error}")));
-            }
-        };
-        if frame.perfharness != PROTOCOL_VERSION {
-            let reason = format!(
-                "its frames have version {}; this harness reads version {PROTOCOL_VERSION}",
-                frame.perfharness
-            );
-            return Err(self.end(crashed, reason));
-        }
-        if frame.id != id {
-            let reason = format!("it answered request {} while request {id} (`{op}`) was open", frame.id);
-            return Err(self.end(crashed, reason));
-        }
-        let content = frame.content_in(&line);
-        match (content, frame.error.map(|WireError { code, message }| (code, shortened(&message)))) {
-            (Some(content), None) => {
-                // In place, because an answer may be long.
-                line.truncate(content.end);
-                line.drain(..content.start);
-                Ok(line)
-            }
-            (None, Some((code, message))) => Err(match code {
-                ErrorCode::Unavailable => self.end(OutcomeKind::Skipped, message),
-                ErrorCode::OutOfMemory => self.end(OutcomeKind::OutOfMemory, message),
-                ErrorCode::UnsupportedProtocol
-                | ErrorCode::Unsupported
-                | ErrorCode::BadRequest
-                | ErrorCode::Failed => self.end(crashed, format!("`{op}` failed: {message}")),
-            }),
-            (Some(_), Some(_)) | (None, None) => {
-                Err(self.end(crashed, format!("its answer to `{op}` needs exactly one of `ok` and `error`")))
-            }
-        }
-    }
-
     /// Returns an error if the worker wrote a frame or ended since its last answer.
     fn wrote_unasked(&mut self, op: &str) -> Option<CallError> {
         match self.lines.try_recv() {
@@ -428,7 +373,9 @@ impl Session for ProcessSession {
                 return Err(CallError::Interrupted);
             }
             match self.lines.recv_timeout(POLL) {
-                Ok(Line::Frame(line)) => return self.answer(request, id, line),
+                Ok(Line::Frame(line)) => {
+                    return content(request, id, line).map_err(|(kind, reason)| self.end(kind, reason));
+                }
                 Ok(Line::TooLong) => return Err(self.too_long()),
                 Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.died(op)),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -487,6 +434,51 @@ impl Drop for ProcessSession {
         }
         let _ = kill_tree(&mut self.child);
         let _ = self.child.wait();
+    }
+}
+
+/// Returns the content of the answer to a request, or the outcome of a worker that does not give it.
+fn content(request: &Request, id: u64, line: Vec<u8>) -> Result<String, (OutcomeKind, String)> {
+    let op = request.op();
+    let crashed = |reason: String| (OutcomeKind::Crashed, reason);
+    let not_a_frame =
+        |error: &dyn std::fmt::Display| crashed(format!("its answer to `{op}` is not a frame: {error}"));
+    let line = String::from_utf8(line).or_else(|error| match error.as_bytes() {
+        bytes if bytes.len() <= REPAIRED_BYTES => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        _ => Err(not_a_frame(&error)),
+    })?;
+    let checked = Bounds::of(request).checked(line);
+    let mut line = checked.map_err(|reason| crashed(format!("its answer to `{op}` {reason}")))?;
+    let frame: Answer<'_> = serde_json::from_str(&line).map_err(|error| not_a_frame(&error))?;
+    if frame.perfharness != PROTOCOL_VERSION {
+        let version = frame.perfharness;
+        return Err(crashed(format!(
+            "its frames have version {version}; this harness reads version {PROTOCOL_VERSION}"
+        )));
+    }
+    if frame.id != id {
+        let answered = frame.id;
+        return Err(crashed(format!("it answered request {answered} while request {id} (`{op}`) was open")));
+    }
+    let content = frame.content_in(&line);
+    match (content, frame.error.map(|WireError { code, message }| (code, shortened(&message)))) {
+        (Some(content), None) => {
+            // In place, because an answer may be long.
+            line.truncate(content.end);
+            line.drain(..content.start);
+            Ok(line)
+        }
+        (None, Some((code, message))) => Err(match code {
+            ErrorCode::Unavailable => (OutcomeKind::Skipped, message),
+            ErrorCode::OutOfMemory => (OutcomeKind::OutOfMemory, message),
+            ErrorCode::UnsupportedProtocol
+            | ErrorCode::Unsupported
+            | ErrorCode::BadRequest
+            | ErrorCode::Failed => crashed(format!("`{op}` failed: {message}")),
+        }),
+        (Some(_), Some(_)) | (None, None) => {
+            Err(crashed(format!("its answer to `{op}` needs exactly one of `ok` and `error`")))
+        }
     }
 }
 

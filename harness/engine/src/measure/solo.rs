@@ -8,7 +8,7 @@ use perfharness_contract::protocol::{
     CheckReply, HelloReply, Mode, Prepared, Request, SampleReply, SampleRequest,
 };
 use perfharness_platform::ProcessUsage;
-use perfharness_record::{Outcome, Side};
+use perfharness_record::{LAUNCH_ALONE, Outcome, Side};
 
 use super::event::CheckStage;
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call, deadline};
@@ -19,7 +19,7 @@ use super::{correctness, warm_up};
 use crate::plan::Plan;
 
 /// Rounds of the one placement. The launch number, and so the inputs, differ from those of launches with timed samples.
-const ROUNDS: PlacementRounds = PlacementRounds { launch: 2_000, placement: 0 };
+const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placement: 0 };
 /// Least time of an iteration, whatever a coarse clock says.
 const SHORTEST_NS: f64 = 0.1;
 

@@ -138,7 +138,7 @@ impl RunState {
             self.watch.opened(*pid, WorkerRef { case: *case, side: *side, launch: *launch });
         }
         if let Event::Watched(news) = event {
-            self.watch.hear(news);
+            self.watch.apply(news);
         }
         if let Some(case) = event.case().and_then(|number| self.cases.get_mut(number)) {
             case.apply(event);
@@ -177,7 +177,7 @@ impl CaseState {
             Event::BlockFinished { dropped, .. } => {
                 self.blocks += 1;
                 if let Some(cause) = dropped {
-                    *self.dropped.entry(format!("{cause:?}").to_lowercase()).or_default() += 1;
+                    *self.dropped.entry(cause.as_str().to_owned()).or_default() += 1;
                 }
                 let rows = self.pending.drain(..).map(|row| SampleRow { dropped: *dropped, ..row });
                 self.samples.extend(rows);

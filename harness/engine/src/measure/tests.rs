@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use perfharness_contract::protocol::{Mode, Reading, Request, SampleRequest};
 use perfharness_contract::{BenchmarkId, Effort, MetricDef, OutcomeKind, input_rng};
-use perfharness_record::{CaseEnd, Design, LookPlan, Origin, Outcome, Side};
+use perfharness_record::{CaseEnd, Design, LookPlan, Origin, Outcome, RunEnd, Side};
 use perfharness_verdict::{Estimate, estimate};
 use rand_pcg::rand_core::Rng as _;
 
 use super::mock::{Entry, Fault, MockExecutor, Script, Step};
 use super::order::PlacementRounds;
-use super::{CaseState, CheckStage, Ended, Event, RunState, SampleEvent, run_plan};
+use super::{CaseState, CheckStage, Event, RunState, SampleEvent, run_plan};
 use crate::plan::{CaseDesign, CasePlan, Plan};
 
 const MS: f64 = 1e6;
@@ -132,14 +132,14 @@ impl Scenario {
     }
 
     /// Measures the rest of the plan.
-    fn go(&mut self) -> Ended {
+    fn go(&mut self) -> RunEnd {
         let Self { plan, metrics, executor, state, events } = self;
         run_plan(plan, &|_| metrics.clone(), executor, state, &mut |event| events.push(event.clone()))
     }
 
     /// Measures to the end.
     fn run(mut self) -> Self {
-        assert_eq!(self.go(), Ended::Complete);
+        assert_eq!(self.go(), RunEnd::Complete);
         self
     }
 

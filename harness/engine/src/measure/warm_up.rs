@@ -1,9 +1,10 @@
 //! Warm-up of a placement.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Warm-up of one placement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
     /// Batches that were run.
     pub batches: u32,

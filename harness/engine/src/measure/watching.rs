@@ -42,7 +42,7 @@ impl WatchState {
         self.workers.insert(pid, worker);
     }
 
-    pub(super) fn hear(&mut self, news: &News) {
+    pub(super) fn apply(&mut self, news: &News) {
         match news {
             News::Began(watched) => {
                 // A resumed run has a new telemetry process.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::{BenchmarkId, standard};
 use perfharness_record::{ComparisonRecord, LookPlan, Origin, RunRecord, Side, Stage};
+use perfharness_verdict::judge::share_to_plant;
 
 use super::{CaseDesign, CasePlan, Plan};
 
@@ -31,8 +32,7 @@ pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<Case
     cases
 }
 
-/// The pairs again, each with a slowdown that nine of ten such runs should find. What needs more than twice the time to be
-/// seen is left out: it would only show that a large change is seen.
+/// The pairs again, each with a slowdown that nine of ten such runs should find.
 pub fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
     let comparisons = record.base.as_ref().map(|base| base.comparisons.as_slice()).unwrap_or_default();
     let again = |case: &CasePlan| {
@@ -40,9 +40,9 @@ pub fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
         let is_wall =
             |c: &&ComparisonRecord| c.candidate == head.benchmark && c.metric.as_str() == standard::WALL_TIME;
         let comparison = comparisons.iter().find(is_wall)?;
-        let share = comparison.smallest_detectable?.exp_m1();
+        let share = share_to_plant(comparison.smallest_detectable?)?;
         let launches = comparison.launches.len() as u32;
-        (share < 1.0).then(|| CasePlan {
+        Some(CasePlan {
             design: CaseDesign {
                 looks: Some(LookPlan::Fixed { launches }),
                 threshold: None,

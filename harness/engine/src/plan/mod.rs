@@ -18,10 +18,11 @@ use std::time::Duration;
 
 use perfharness_contract::{Effort, Name};
 use perfharness_record::{Design, LookPlan, Side, Stage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a run is going to do; a function of the arguments and of what the workers describe.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Seed of every input and order.
     pub seed: u64,
@@ -45,7 +46,7 @@ pub struct Plan {
 }
 
 /// One case and the sides that are compared in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CasePlan {
     /// The workload.
     pub workload: Name,
@@ -61,7 +62,7 @@ pub struct CasePlan {
 }
 
 /// What is particular about measuring a case; the ordinary case follows the design of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseDesign {
     /// When to look, where that differs from the run's own looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]

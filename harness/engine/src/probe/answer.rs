@@ -1,69 +1,53 @@
 //! The process that answers questions to drivers.
 
-use std::io::Write as _;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use perfharness_gpu::{list_adapters, probe_adapter};
 use perfharness_platform::{exit_at_once, take_stdout};
 use serde::Serialize;
 
 use super::nvidia;
+use crate::ask::write_json;
 use crate::ceiling::measure;
 use crate::telemetry::{glance, serve};
-
-/// A question to drivers.
-#[derive(Clone, Debug)]
-pub enum Question {
-    /// The adapters of this machine.
-    Adapters,
-    /// Whether the adapter at this position of the list works, from 0.
-    Adapter(usize),
-    /// The GPUs that NVIDIA's driver reports.
-    Nvidia,
-    /// The ceilings of this machine, with the GPU of this name.
-    Ceilings(String),
-    /// Telemetry: readings of the machine at an interval.
-    Watch {
-        /// Time between two readings.
-        interval: Duration,
-        /// Name of the GPU that is measured.
-        adapter: Option<String>,
-    },
-    /// The quantities that telemetry can read here.
-    Glance,
-}
 
 /// Ends this process once the other end of its standard input is closed, whatever a driver does: a process that hangs must
 /// not outlive the program that asked and was stopped.
 fn end_with_asker() {
     thread::spawn(|| {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
         // Exit handlers of drivers may hang as well.
         exit_at_once(1);
     });
 }
 
-/// Answers a question on the real standard output.
+/// Answers a [`question`](crate::ask::question), by its words, on the real standard output.
 ///
 /// # Errors
-/// When the answer cannot be written.
-pub fn answer(question: Question) -> std::io::Result<()> {
-    match question {
-        Question::Adapters => tell(list_adapters),
-        Question::Adapter(at) => tell(|| probe_adapter(at)),
-        Question::Nvidia => tell(nvidia::read),
-        Question::Ceilings(device) => tell(|| measure(&device)),
-        Question::Glance => tell(glance),
-        Question::Watch { interval, adapter } => serve(interval, adapter.as_deref()),
+/// When there is no such question, or the answer cannot be written.
+pub fn answer(words: &[String]) -> io::Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let unknown = || io::Error::new(io::ErrorKind::InvalidInput, words.join(" "));
+    let number = |word: &str| word.parse::<u32>().map_err(|_| unknown());
+    match words.as_slice() {
+        ["adapters"] => write_answer(list_adapters),
+        ["adapter", at] => number(at).and_then(|at| write_answer(|| probe_adapter(at as usize))),
+        ["nvidia"] => write_answer(nvidia::read),
+        ["ceilings", device] => write_answer(|| measure(device)),
+        ["glance"] => write_answer(glance),
+        // Lines on stdin start and stop the watching of a process: `+PID`, `-PID`.
+        ["watch", "--interval-ms", ms, adapter @ ..] => {
+            let interval = Duration::from_millis(number(ms)?.into());
+            serve(interval, adapter.strip_prefix(&["--adapter"]).and_then(<[&str]>::first).copied())
+        }
+        _ => Err(unknown()),
     }
 }
 
 /// Writes one answer as a line of JSON. Output of drivers goes to standard error meanwhile.
-fn tell<T: Serialize>(answer: impl FnOnce() -> T) -> std::io::Result<()> {
+fn write_answer<T: Serialize>(answer: impl FnOnce() -> T) -> io::Result<()> {
     let mut out = take_stdout()?;
     end_with_asker();
-    let mut line = serde_json::to_string(&answer())?;
-    line.push('\n');
-    out.write_all(line.as_bytes())
+    write_json(&mut out, &answer())
 }

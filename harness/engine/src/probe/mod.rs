@@ -8,5 +8,5 @@ mod answer;
 mod nvidia;
 
 pub use adapters::{Tried, executes_nothing, listed_adapter, probed_adapters};
-pub use answer::{Question, answer};
+pub use answer::answer;
 pub use nvidia::{Nvidia, NvidiaDevice, NvidiaProcess, nvidia};

@@ -14,7 +14,7 @@ use super::place::keep_older;
 use super::{Listener, Note, Place, Prepared, Request, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, RunLock};
-use crate::measure::{Ended, Event, ProcessExecutor, RunState, run_plan};
+use crate::measure::{Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
 use crate::telemetry::Watcher;
 use crate::{ceiling, fingerprint};
@@ -177,10 +177,7 @@ impl Run {
             listener.event(event);
         });
         listener.end();
-        Ok(match ended {
-            Ended::Complete => RunEnd::Complete,
-            Ended::Interrupted => RunEnd::Interrupted,
-        })
+        Ok(ended)
     }
 
     /// Lets every case have so many launches, which may take so much more time.

@@ -159,9 +159,7 @@ fn plan(request: &Request, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
 fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
     let record = |case: &CasePlan, id: &BenchmarkId| {
         let workload = catalog.definition(id.workload.as_str())?;
-        let case_def = workload.cases.iter().find(|c| c.id == id.case)?;
-        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
-        let identity = identity(workload, case_def, variant);
+        let identity = identity(workload, workload.case(&id.case)?, workload.variant(&id.variant)?);
         Some(SelectedRecord { id: id.clone(), definition: case.version, identity })
     };
     let sides = selection.cases.iter().flat_map(|case| case.sides.iter().map(move |side| (case, side)));

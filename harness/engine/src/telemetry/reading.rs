@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::Number;
 use perfharness_record::telemetry::SeriesDef;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// List of the quantities that are watched.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Watched {
     /// Time between two readings, in ms.
     pub interval_ms: u64,
@@ -31,7 +32,7 @@ impl Watched {
 }
 
 /// One reading of everything.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tick {
     /// Time on the system's monotonic clock, in ns.
     pub at_ns: u64,
@@ -52,7 +53,7 @@ pub struct Tick {
 }
 
 /// State of the GPU that is measured, as far as it affects samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceState {
     /// Whether heat or a failing power supply limits its clock.
     #[serde(default)]
@@ -63,7 +64,7 @@ pub struct DeviceState {
 }
 
 /// Reading of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessReading {
     /// Process id.
     pub pid: u32,
@@ -78,7 +79,7 @@ pub struct ProcessReading {
 }
 
 /// Message of the telemetry process, or its loss.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub enum News {
     /// The process has begun.

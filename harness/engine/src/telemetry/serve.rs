@@ -1,7 +1,7 @@
 //! The telemetry process.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write};
+use std::io::{BufRead as _, BufReader};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use super::gpus::OtherGpus;
 use super::host::Host;
 use super::nvml::NvidiaGpus;
 use super::reading::{News, Tick, Watched};
+use crate::ask::write_json;
 
 /// Shortest time between two readings; closer ones would say less, as systems count processor time in ticks of 1 to 16 ms.
 const SHORTEST: Duration = Duration::from_millis(200);
@@ -39,7 +40,7 @@ impl Sources {
         let mut watched = Watched { interval_ms: interval.as_millis() as u64, ..Watched::default() };
         let host = Host::open(&mut watched);
         let nvidia = NvidiaGpus::open(adapter, &mut watched);
-        // Beside an NVIDIA GPU the other source would load NVIDIA's library anew for every reading.
+        // Beside an NVIDIA GPU the other source would load NVIDIA's library again for every reading.
         let others = if nvidia.is_ok() { None } else { OtherGpus::open(&mut watched) };
         let nvidia = match nvidia {
             Ok(nvidia) => Some(nvidia),
@@ -92,22 +93,15 @@ pub fn serve(interval: Duration, adapter: Option<&str>) -> std::io::Result<()> {
     });
     let interval = interval.max(SHORTEST);
     let (mut sources, watched) = Sources::open(interval, adapter);
-    say(&mut out, &News::Began(watched))?;
+    write_json(&mut out, &News::Began(watched))?;
     let mut next = clock::now() + interval;
     loop {
         thread::sleep(next.saturating_duration_since(clock::now()));
         // Readings that were missed during a suspend or a slow driver call are not made up for.
         next = (next + interval).max(clock::now());
         let pids = pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        say(&mut out, &News::Tick(sources.read(&pids)))?;
+        write_json(&mut out, &News::Tick(sources.read(&pids)))?;
     }
-}
-
-fn say(out: &mut impl Write, news: &News) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(news)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    out.flush()
 }
 
 /// Updates the list of processes until the input ends.

@@ -56,15 +56,15 @@ impl Watcher {
 
     /// Starts watching a worker process.
     pub fn add(&self, pid: u32) {
-        self.tell(&format!("+{pid}\n"));
+        self.send(&format!("+{pid}\n"));
     }
 
     /// Stops watching a worker process.
     pub fn remove(&self, pid: u32) {
-        self.tell(&format!("-{pid}\n"));
+        self.send(&format!("-{pid}\n"));
     }
 
-    fn tell(&self, line: &str) {
+    fn send(&self, line: &str) {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         // `listen` reports the loss of the process.
         if input.as_mut().is_some_and(|pipe| pipe.write_all(line.as_bytes()).is_err()) {

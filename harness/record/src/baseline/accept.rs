@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::{
-    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, Portability, VariantDef,
-    WorkloadDef, standard,
+    BenchmarkId, CaseDef, Digest, Direction, Effort, MetricDef, MetricKind, Number, Portability, Role,
+    VariantDef, WorkloadDef, standard,
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
-use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, SourceState};
+use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
 /// What is accepted, beside the records.
 #[derive(Clone, Debug)]
@@ -127,10 +127,8 @@ pub fn accept(
         return Err(AcceptError::NothingMatches);
     }
     for id in ids {
-        let found: Vec<(&RunRecord, &BenchmarkRecord)> = records
-            .iter()
-            .filter_map(|record| Some((record, record.benchmarks.iter().find(|b| b.id == *id)?)))
-            .collect();
+        let found: Vec<(&RunRecord, &BenchmarkRecord)> =
+            records.iter().filter_map(|record| Some((record, record.section().benchmark(id)?))).collect();
         if let Some((record, failed)) = found.iter().find(|(_, b)| b.failed()) {
             return Err(AcceptError::Failed {
                 id: id.clone(),
@@ -195,7 +193,7 @@ pub fn of_record(record: &RunRecord) -> Baseline {
             }
         }
         if let (Some(figures), Some(comparison)) =
-            (entry.metrics.get_mut(SPEED_UP), record.comparison(&benchmark.id, standard::WALL_TIME))
+            (entry.metrics.get_mut(SPEED_UP), record.section().comparison(&benchmark.id, standard::WALL_TIME))
         {
             figures.values = comparison.launches.iter().map(|theta| (-theta).exp()).collect();
         }
@@ -299,9 +297,8 @@ fn belong_together(records: &[RunRecord]) -> Result<(), AcceptError> {
 /// An entry from the runs that measured a benchmark; `None` without any.
 fn entry(id: &BenchmarkId, number: u32, measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Entry> {
     let (record, benchmark) = measured.first()?;
-    let workload = record.workloads.iter().find(|w| w.id == id.workload)?;
-    let case = workload.cases.iter().find(|c| c.id == id.case)?;
-    let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
+    let workload = record.workload(&id.workload)?;
+    let (case, variant) = (workload.case(&id.case)?, workload.variant(&id.variant)?);
     let mut metrics = BTreeMap::new();
     for definition in
         record.metrics.iter().chain(&workload.metrics).filter(|m| m.id.as_str() != standard::RATE)
@@ -335,9 +332,18 @@ fn efforts(case: &CaseDef, variant: &VariantDef) -> Vec<Effort> {
 pub fn identity(workload: &WorkloadDef, case: &CaseDef, variant: &VariantDef) -> Digest {
     let params = serde_json::to_string(&case.params).unwrap_or_default();
     let version = workload.version.to_string();
-    let own = format!("{:?}", variant.role);
-    let parts = [&workload.summary, &version, &params, &variant.summary, &own];
-    Digest::of_parts(parts.map(String::as_bytes))
+    let parts = [&workload.summary, &version, &params, &variant.summary, identity_word(variant.role)];
+    Digest::of_parts(parts.map(str::as_bytes))
+}
+
+/// The word for a role in an identity. Accepted figures hold digests of it, so that it must stay as it is.
+fn identity_word(role: Role) -> &'static str {
+    match role {
+        Role::Slow => "Slow",
+        Role::Documented => "Documented",
+        Role::Optimized => "Optimized",
+        Role::Other => "Other",
+    }
 }
 
 /// The figures of one metric; `None` where a run has none.
@@ -352,7 +358,7 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
         Some([low.min(value), high.max(value)])
     });
     let anchors: Option<Vec<f64>> =
-        measured.iter().map(|(record, benchmark)| anchor(record, &benchmark.id)).collect();
+        measured.iter().map(|(record, benchmark)| anchor(record.section(), &benchmark.id)).collect();
     Some(Figures {
         unit: definition.unit.clone(),
         kind: definition.kind,
@@ -368,18 +374,18 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
 }
 
 /// What the anchor took in the launches of a benchmark's case: the middle of them, in ns.
-pub fn anchor(record: &RunRecord, id: &BenchmarkId) -> Option<f64> {
-    let case = record.cases.iter().find(|c| c.workload == id.workload && c.case == id.case)?;
+pub fn anchor(section: Section<'_>, id: &BenchmarkId) -> Option<f64> {
+    let case = section.case_of(id)?;
     let anchors: Vec<f64> = case.launches.iter().filter_map(|launch| launch.anchor_ns).collect();
     perfharness_verdict::median(&anchors).filter(|anchor| *anchor > 0.0)
 }
 
 fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
     let of_run = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
-        Some(record.comparison(&benchmark.id, standard::WALL_TIME)?.speed_up().0)
+        Some(record.section().comparison(&benchmark.id, standard::WALL_TIME)?.speed_up().0)
     };
     let launches = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
-        record.comparison(&benchmark.id, standard::WALL_TIME).map_or(0, |c| c.launches.len())
+        record.section().comparison(&benchmark.id, standard::WALL_TIME).map_or(0, |c| c.launches.len())
     };
     let values: Option<Vec<f64>> = measured.iter().map(of_run).collect();
     Some(Figures {
@@ -394,4 +400,31 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         range: None,
         anchors: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_identity_of_a_benchmark_stays_what_accepted_figures_hold() {
+        let identity = |role: &str| {
+            let workload = json!({
+                "id": "w", "version": 3, "title": "W", "summary": "does it",
+                "cases": [{"id": "c", "title": "C", "params": {"n": 1000}}],
+                "variants": [{"id": "v", "title": "V", "summary": "fast", "role": role}],
+            });
+            let workload: WorkloadDef = serde_json::from_value(workload).unwrap();
+            identity(&workload, &workload.cases[0], &workload.variants[0]).0
+        };
+        let accepted = [
+            "ca7dae24f617d56e757f4ddad62d64b8",
+            "618e3775aab355463f73a4f639dacd9f",
+            "12afad3e76964c98db7abd50000f4978",
+            "071bca34a73962f97b3779def96e7785",
+        ];
+        assert_eq!(["slow", "documented", "optimized", "other"].map(identity), accepted);
+    }
 }

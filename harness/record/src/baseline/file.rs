@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry};
@@ -63,24 +64,33 @@ pub fn name_for(class: &str) -> String {
     format!("{class}.json")
 }
 
-/// The whole file.
-#[derive(Deserialize)]
+/// The accepted figures of one machine class, as a file.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Head {
+#[schemars(title = "perfharness baseline, format 1")]
+pub(crate) struct Head {
+    /// Version of this format.
     #[serde(rename = "format")]
     _format: u32,
+    /// The machine class.
     #[serde(deserialize_with = "file_name::id")]
     class: String,
+    /// The conditions that figures depend on, beside the code and the machine.
     conditions: Conditions,
+    /// Facts of the machine of the latest acceptance.
     facts: BTreeMap<String, String>,
+    /// The acceptances, oldest first.
     acceptances: Vec<Acceptance>,
+    /// Digest of everything above.
     #[serde(rename = "digest")]
     _digest: Digest,
+    /// The benchmarks, sorted by id.
     benchmarks: Vec<Sealed<Entry>>,
 }
 
-/// A line with the digest of the rest of it.
-#[derive(Serialize, Deserialize)]
+/// A line with a digest of the rest of it.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 struct Sealed<T> {
     #[serde(flatten)]
     content: T,

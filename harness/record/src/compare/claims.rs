@@ -5,16 +5,10 @@ use perfharness_verdict::{
     ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, Measured, judge_at_least,
 };
 
-use crate::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, ComparisonRecord, Machine};
+use crate::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, Machine, Section};
 
 /// Judges every claim of the workloads, once for each case that was run and that it is about.
-pub fn judge_claims(
-    machine: &Machine,
-    workloads: &[WorkloadDef],
-    cases: &[CaseRecord],
-    benchmarks: &[BenchmarkRecord],
-    comparisons: &[ComparisonRecord],
-) -> Vec<ClaimRecord> {
+pub fn judge_claims(machine: &Machine, workloads: &[WorkloadDef], section: Section<'_>) -> Vec<ClaimRecord> {
     let mut records = Vec::new();
     for workload in workloads {
         for claim in &workload.claims {
@@ -26,8 +20,8 @@ pub fn judge_claims(
             let about = |case: &&CaseRecord| {
                 case.workload == workload.id && (claim.cases.is_empty() || claim.cases.contains(&case.case))
             };
-            for case in cases.iter().filter(about) {
-                let mut judged = judge(workload, &case.case, claim, benchmarks, comparisons);
+            for case in section.cases.iter().filter(about) {
+                let mut judged = judge(workload, &case.case, claim, section);
                 if let Some(why) = machine.no_gpu_times().filter(|_| claim.on_gpu) {
                     judged.withdraw(format!("a statement about a GPU, and {why}"));
                 }
@@ -167,24 +161,14 @@ impl Sizes {
     }
 }
 
-fn judge(
-    workload: &WorkloadDef,
-    case: &Name,
-    claim: &ClaimDef,
-    benchmarks: &[BenchmarkRecord],
-    comparisons: &[ComparisonRecord],
-) -> Judged {
-    let side = |variant: &Name| {
-        let id = workload.benchmark_id(case, variant);
-        let benchmark = benchmarks.iter().find(|b| b.id == id);
-        match benchmark {
-            None => Err(format!("`{variant}` was not selected")),
-            Some(b) if b.outcome.kind != OutcomeKind::Ok => {
-                let why = b.outcome.reason.as_ref().map_or_else(String::new, |r| format!(": {r}"));
-                Err(format!("`{variant}` is {}{why}", b.outcome.kind.as_str()))
-            }
-            Some(b) => Ok(b),
+fn judge(workload: &WorkloadDef, case: &Name, claim: &ClaimDef, section: Section<'_>) -> Judged {
+    let side = |variant: &Name| match section.benchmark(&workload.benchmark_id(case, variant)) {
+        None => Err(format!("`{variant}` was not selected")),
+        Some(b) if b.outcome.kind != OutcomeKind::Ok => {
+            let why = b.outcome.reason.as_ref().map_or_else(String::new, |r| format!(": {r}"));
+            Err(format!("`{variant}` is {}{why}", b.outcome.kind.as_str()))
         }
+        Some(b) => Ok(b),
     };
     let (reference, candidate) = match (side(&claim.reference), side(&claim.candidate)) {
         (Ok(reference), Ok(candidate)) => (reference, candidate),
@@ -198,9 +182,7 @@ fn judge(
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
     let exact = exact(reference) && exact(candidate);
     // A paired estimate is much tighter than the quotient of two levels.
-    let paired = comparisons
-        .iter()
-        .find(|c| c.metric == claim.metric && c.candidate == candidate.id && c.reference == reference.id);
+    let paired = section.pair(&candidate.id, &reference.id, metric);
     let reach = Reach { before: [before; 2], promise: &claim.promise };
     let (promised, measured) = match reach.of(before, after) {
         Some(found) if exact => (found.promised, Figure { value: found.value, interval: None }),

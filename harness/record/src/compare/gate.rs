@@ -26,7 +26,7 @@ use super::policy::GatePolicy;
 use super::report::{Against, BaselineInfo, GateReport, REPORT_VERSION, Row};
 use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
-use crate::{BenchmarkRecord, CaseRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
+use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
 
 /// The terms that a record is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -214,10 +214,8 @@ impl Judging<'_> {
     }
 
     fn identity(&self, id: &BenchmarkId) -> Option<String> {
-        let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
-        let case = workload.cases.iter().find(|c| c.id == id.case)?;
-        let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
-        Some(identity(workload, case, variant).0)
+        let workload = self.record.workload(&id.workload)?;
+        Some(identity(workload, workload.case(&id.case)?, workload.variant(&id.variant)?).0)
     }
 
     fn benchmark(&self, id: &str) -> Option<&BenchmarkRecord> {
@@ -226,24 +224,19 @@ impl Judging<'_> {
 
     /// The metrics of a benchmark that are judged: the harness's own and those of its workload.
     fn definitions(&self, id: &BenchmarkId) -> Vec<&MetricDef> {
-        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
-        let own = workload.map(|w| w.metrics.as_slice()).unwrap_or_default();
-        self.record.metrics.iter().chain(own).collect()
+        self.record.metrics_of(&id.workload).collect()
     }
 
     /// The items that an iteration of a benchmark handles, where its case counts them.
     fn items(&self, id: &str) -> Option<&Items> {
-        let id = &self.benchmark(id)?.id;
-        let workload = self.record.workloads.iter().find(|w| w.id == id.workload)?;
-        workload.cases.iter().find(|c| c.id == id.case)?.items.as_ref()
+        self.record.case_def(&self.benchmark(id)?.id)?.items.as_ref()
     }
 
     /// Whether the variant that a benchmark is compared with was measured as well.
     fn has_reference(&self, id: &BenchmarkId) -> bool {
-        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
-        let reference = workload.and_then(|workload| {
-            let variant = workload.variants.iter().find(|v| v.id == id.variant)?;
-            Some(workload.benchmark_id(&id.case, workload.reference_of(variant)?))
+        let reference = self.record.workload(&id.workload).and_then(|workload| {
+            let reference = workload.reference_of(workload.variant(&id.variant)?)?;
+            Some(workload.benchmark_id(&id.case, reference))
         });
         let measured = reference.and_then(|id| self.benchmark(&id.to_string()));
         measured.is_some_and(BenchmarkRecord::succeeded)
@@ -251,12 +244,11 @@ impl Judging<'_> {
 
     /// Whether a benchmark computes on a GPU: it says so, or its metered samples do.
     fn uses_gpu(&self, id: &BenchmarkId) -> bool {
-        let workload = self.record.workloads.iter().find(|w| w.id == id.workload);
-        let variant = workload.and_then(|w| w.variants.iter().find(|v| v.id == id.variant));
+        let variant = self.record.variant_def(id);
         let needs_one = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
         // A figure that the change itself has added does not count: the change would be judged more mildly by it.
-        let base = self.record.base.iter().flat_map(|base| &base.benchmarks);
-        let benchmark = base.chain(&self.record.benchmarks).find(|benchmark| benchmark.id == *id);
+        let of_base = self.record.base_section().and_then(|base| base.benchmark(id));
+        let benchmark = of_base.or_else(|| self.record.section().benchmark(id));
         let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
         needs_one || busy.is_some()
     }
@@ -289,10 +281,4 @@ fn spread(record: &MetricRecord, value: f64) -> Spread {
 /// The cause of a figure that is absent.
 fn absence(record: &MetricRecord) -> Why {
     record.value.absence().map_or(Why::NotMeasured, Into::into)
-}
-
-fn is_case_of(case: &CaseRecord, id: &BenchmarkId) -> bool {
-    case.workload == id.workload
-        && case.case == id.case
-        && case.variant.as_ref().is_none_or(|variant| *variant == id.variant)
 }

@@ -1,5 +1,6 @@
 //! What is written is read again; what is damaged or foreign is refused.
 
+use parquet::column::writer::ColumnWriter;
 use parquet::schema::types::Type;
 use perfharness_contract::standard;
 use proptest::array::uniform5;
@@ -192,8 +193,35 @@ fn what_is_no_parquet_file_is_refused(#[case] content: &[u8]) {
     assert!(error.to_string().starts_with("it is no whole Parquet file: "), "{error}");
 }
 
-fn schema(text: &str) -> Arc<Type> {
+/// The schema that every file of samples has.
+const SCHEMA: &str = "
+message samples {
+    required binary workload (UTF8);
+    required binary case (UTF8);
+    required binary variant (UTF8);
+    required int32 launch;
+    required int32 part;
+    required int32 placement;
+    required int32 block;
+    required int64 round;
+    required int32 position;
+    required binary mode (UTF8);
+    required binary metric (UTF8);
+    required double value;
+    required int64 iterations;
+    optional int64 start;
+    required binary flags (UTF8);
+    required boolean dropped;
+    required binary origin (UTF8);
+}";
+
+fn parsed(text: &str) -> Arc<Type> {
     Arc::new(parse_message_type(text).unwrap())
+}
+
+#[test]
+fn columns_are_written_by_the_published_schema() {
+    assert_eq!(parsed(&schema()), parsed(SCHEMA));
 }
 
 #[rstest]
@@ -219,7 +247,7 @@ fn schema(text: &str) -> Arc<Type> {
 #[case::nested("required double value;", "required group a { required double value; }", "no column `value`")]
 fn a_file_with_other_columns_is_refused(#[case] from: &str, #[case] to: &str, #[case] told: &str) {
     assert!(SCHEMA.contains(from));
-    let schema = schema(&SCHEMA.replace(from, to));
+    let schema = parsed(&SCHEMA.replace(from, to));
     let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
     let error = read(&writer.into_inner().unwrap()).unwrap_err().to_string();
     assert!(error.contains(told), "{error}");
@@ -228,13 +256,13 @@ fn a_file_with_other_columns_is_refused(#[case] from: &str, #[case] to: &str, #[
 #[test]
 fn columns_may_be_added_and_moved() {
     let added = SCHEMA.replace("required int32 launch;", "optional float added; required int32 launch;");
-    let writer = SerializedFileWriter::new(Vec::new(), schema(&added), Arc::default()).unwrap();
+    let writer = SerializedFileWriter::new(Vec::new(), parsed(&added), Arc::default()).unwrap();
     assert!(read(&writer.into_inner().unwrap()).unwrap().is_empty());
 }
 
 /// A file of one row, with these values in all columns of their type, as versions without builds wrote it.
 fn of_values(text: &[u8], int: i32, long: i64) -> Vec<u8> {
-    let older = schema(&SCHEMA.replace("required binary origin (UTF8);", ""));
+    let older = parsed(&SCHEMA.replace("required binary origin (UTF8);", ""));
     let mut writer = SerializedFileWriter::new(Vec::new(), older, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     while let Some(mut column) = group.next_column().unwrap() {

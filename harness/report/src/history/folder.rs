@@ -170,7 +170,7 @@ pub fn parse_gate(text: &str) -> Result<GateReport, String> {
         report => report,
     };
     report.map_err(|error| match error {
-        JsonError::Version(found) => format!("it has format {found}, which this version does not know"),
+        JsonError::Version(found) => format!("this version of perfharness does not know format {found}"),
         JsonError::Broken(error) => error.to_string(),
     })
 }

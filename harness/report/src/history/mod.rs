@@ -88,7 +88,7 @@ impl RunSummary {
                 Standing::Undecided
             }
             Some(GateOutcome::Regressed) => Standing::Regressed,
-            Some(GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage) => Standing::Failed,
+            Some(GateOutcome::Failed) => Standing::Failed,
         };
         let (name, branch) = match &record.source {
             SourceState::Git { commit, branch, dirty } => {

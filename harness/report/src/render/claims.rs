@@ -1,6 +1,6 @@
 //! Claims in words, for the terminal and the page.
 
-use perfharness_contract::{ClaimDef, MetricDef, Promise, WorkloadDef};
+use perfharness_contract::{ClaimDef, MetricDef, Promise};
 use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord, units};
 
 /// The words of a claim.
@@ -18,9 +18,9 @@ pub(super) struct ClaimWords<'a> {
 impl<'a> ClaimWords<'a> {
     /// Finds the definition in the record. Returns `None` if it is missing, which no run causes.
     pub(super) fn of(record: &'a RunRecord, claim: &ClaimRecord) -> Option<Self> {
-        let workload = record.workloads.iter().find(|w| w.id == claim.workload)?;
+        let workload = record.workload(&claim.workload)?;
         let definition = workload.claims.iter().find(|c| c.id == claim.claim)?;
-        let metric = metric(record, workload, definition);
+        let metric = record.metric(&workload.id, definition.metric.as_str());
         let unit = metric.map_or("", |m| m.unit.as_str());
         let show = |value: f64| figure(&claim.promise, unit, value);
         let phrase = phrase(&claim.promise, metric);
@@ -46,14 +46,6 @@ pub(super) fn status(status: ClaimStatus) -> &'static str {
         ClaimStatus::Undecided => "undecided",
         ClaimStatus::NotMeasurable => "not measurable",
     }
-}
-
-fn metric<'a>(
-    record: &'a RunRecord,
-    workload: &'a WorkloadDef,
-    definition: &ClaimDef,
-) -> Option<&'a MetricDef> {
-    record.metrics.iter().chain(&workload.metrics).find(|m| m.id == definition.metric)
 }
 
 fn figure(promise: &Promise, unit: &str, value: f64) -> String {

@@ -37,14 +37,14 @@ impl<'a> SpeedUp<'a> {
         workload: &'a WorkloadDef,
         benchmark: &'a BenchmarkRecord,
     ) -> Self {
-        if let Some(comparison) = record.comparison(&benchmark.id, standard::WALL_TIME) {
+        if let Some(comparison) = record.section().comparison(&benchmark.id, standard::WALL_TIME) {
             let (factor, interval) = comparison.speed_up();
             return Self::Over { factor, interval, variant: comparison.reference.variant.as_str() };
         }
         if benchmark.outcome.kind != OutcomeKind::Ok {
             return Self::Ended;
         }
-        let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
+        let variant = workload.variant(&benchmark.id.variant);
         match variant.and_then(|v| workload.reference_of(v)) {
             None => Self::Reference,
             Some(_) if record.base.is_some() => Self::Missing("measured against the base".into()),

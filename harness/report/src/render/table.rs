@@ -74,9 +74,7 @@ pub(super) fn case_heading(text: &mut String, last: &mut String, id: &BenchmarkI
 }
 
 fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
-    let Some(workload) = record.workloads.iter().find(|w| w.id == case.workload) else {
-        return String::new();
-    };
+    let Some(workload) = record.workload(&case.workload) else { return String::new() };
     let benchmarks: Vec<&BenchmarkRecord> = record
         .benchmarks
         .iter()
@@ -134,7 +132,7 @@ fn case_title(workload: &WorkloadDef, case: &CaseRecord) -> String {
 
 /// Returns the parameters of a case and the items of one iteration.
 pub(super) fn case_parameters(workload: &WorkloadDef, case: &CaseRecord) -> String {
-    let definition = workload.cases.iter().find(|c| c.id == case.case);
+    let definition = workload.case(&case.case);
     let params = definition.map(|c| {
         let each = c.params.iter().map(|(key, value)| match value {
             serde_json::Value::String(text) => format!("{key} {text}"),

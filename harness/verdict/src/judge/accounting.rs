@@ -123,7 +123,7 @@ impl Presence {
 ///
 /// # Errors
 ///
-/// If an id stands twice in one list.
+/// Returns an error if an id stands twice in one list.
 pub fn account(expected: &[Expected], seen: &[Seen]) -> Result<Vec<Account>, AccountError> {
     let before = by_id(expected, |e| &e.id)?;
     let after = by_id(seen, |s| &s.id)?;

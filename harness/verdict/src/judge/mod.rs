@@ -32,7 +32,7 @@ pub use policy::{
     ExactPolicy, GROWTH_MARGIN_BYTES, Limit, LimitError, RESIDENT_MARGIN_BYTES, SIZE_MARGIN_BYTES,
     SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
-pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, time_counts};
+pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, share_to_plant, time_counts};
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
 pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};
 pub use why::{End, Why};

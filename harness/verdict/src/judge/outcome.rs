@@ -19,10 +19,6 @@ pub enum GateOutcome {
     Regressed,
     /// A benchmark failed or is gone.
     Failed,
-    /// The harness itself failed.
-    HarnessFailed,
-    /// The gate was asked for in a way that it does not understand.
-    Usage,
 }
 
 impl GateOutcome {
@@ -37,12 +33,10 @@ impl GateOutcome {
         if compared { worst } else { worst.max(Self::NothingCompared) }
     }
 
-    /// The exit code that stands for it.
+    /// The exit code that stands for it. 1 and 2 are those of a harness that failed before there was an outcome.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Ok => 0,
-            Self::HarnessFailed => 1,
-            Self::Usage => 2,
             Self::Regressed => 3,
             Self::Undecided | Self::NothingCompared | Self::Redefined => 4,
             Self::Failed => 5,
@@ -68,19 +62,17 @@ mod tests {
     }
 
     #[test]
-    fn the_precedence_of_the_exit_codes_is_two_one_five_three_four_zero() {
+    fn the_precedence_of_the_exit_codes_is_five_three_four_zero() {
         let mut all = [
             GateOutcome::Ok,
             GateOutcome::Regressed,
-            GateOutcome::HarnessFailed,
             GateOutcome::Undecided,
-            GateOutcome::Usage,
             GateOutcome::NothingCompared,
             GateOutcome::Failed,
             GateOutcome::Redefined,
         ];
         all.sort_unstable_by(|a, b| b.cmp(a));
-        assert_eq!(all.map(GateOutcome::exit_code), [2, 1, 5, 3, 4, 4, 4, 0]);
+        assert_eq!(all.map(GateOutcome::exit_code), [5, 3, 4, 4, 4, 0]);
     }
 
     #[rstest]

@@ -44,7 +44,7 @@ impl Limit {
     ///
     /// # Errors
     ///
-    /// If `value` is negative, infinite or not a number.
+    /// Returns an error if `value` is negative, infinite or not a number.
     pub fn new(value: f64) -> Result<Self, LimitError> {
         if value.is_finite() && value >= 0.0 { Ok(Self(value)) } else { Err(LimitError { value }) }
     }

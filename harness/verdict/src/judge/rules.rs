@@ -50,6 +50,12 @@ pub fn time_counts(role: Role) -> bool {
     role != Role::Slow
 }
 
+/// The slowdown, as a share, to plant where runs detect a log-ratio of `smallest_detectable`. None for more than twice
+/// the time: such a plant would only show that a large change is found.
+pub fn share_to_plant(smallest_detectable: f64) -> Option<f64> {
+    Some(smallest_detectable.exp_m1()).filter(|share| *share < 1.0)
+}
+
 /// Whether a metric is the growth of an iteration.
 fn is_growth(metric: &str) -> bool {
     [standard::HEAP_GROWTH, DEVICE_GROWTH].contains(&metric)
@@ -209,6 +215,16 @@ mod tests {
         let subject =
             Subject { benchmark, metric, role: Role::Other, uses_gpu, reference_uses_gpu: false, adapter };
         subject.advise_time(Judgement::skipped("no adapter"))
+    }
+
+    #[rstest]
+    #[case::as_much_as_is_detected(1.05_f64.ln(), Some(0.05))]
+    #[case::the_same_again(2.0_f64.ln(), None)]
+    #[case::not_a_number(f64::NAN, None)]
+    fn a_slowdown_is_planted_that_a_run_should_just_find(#[case] smallest: f64, #[case] share: Option<f64>) {
+        let planted = share_to_plant(smallest);
+        assert_eq!(planted.is_some(), share.is_some(), "{planted:?}");
+        assert!(planted.zip(share).is_none_or(|(found, due)| (found - due).abs() < 1e-12), "{planted:?}");
     }
 
     #[rstest]

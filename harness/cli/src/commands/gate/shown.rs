@@ -111,11 +111,7 @@ fn exit_code(judgements: &[&Judgement], fail_on: &[FailOn]) -> u8 {
         GateOutcome::Regressed => fail_on.contains(&FailOn::Regressed),
         GateOutcome::Failed => fail_on.contains(&FailOn::Failed),
         GateOutcome::Undecided => fail_on.contains(&FailOn::Undecided),
-        GateOutcome::Ok
-        | GateOutcome::Redefined
-        | GateOutcome::NothingCompared
-        | GateOutcome::HarnessFailed
-        | GateOutcome::Usage => true,
+        GateOutcome::Ok | GateOutcome::Redefined | GateOutcome::NothingCompared => true,
     };
     let whole = GateOutcome::of(judgements.iter().copied());
     let nothing = (whole == GateOutcome::NothingCompared).then_some(whole);

@@ -80,7 +80,7 @@ rows! {
         arrange: |repo| { repo.plant(); repo.rename(".git", "no-git"); },
         is_committed: false,
         expect: &[2],
-        says: &["no git repository"],
+        says: &["not in a git repository"],
         ..OWN
     };
     a_worker_that_is_ignored: Row {

@@ -15,7 +15,7 @@ fn readings(of: &[(&str, f64)]) -> BTreeMap<String, Reading> {
     of.iter().map(|(metric, value)| ((*metric).to_owned(), Reading::Value(Number(*value)))).collect()
 }
 
-/// Creates a worker with iterations of 1 ms that leaks so many bytes in each.
+/// Creates a worker with iterations of 1 ms that leaks `bytes` in each.
 fn leaky(bytes: u64) -> Script {
     let metered = move |request: SampleRequest| {
         assert_eq!(request.lead_in, 1, "growth counts from an iteration on");

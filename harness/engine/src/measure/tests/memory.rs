@@ -39,7 +39,7 @@ fn sides_that_fit_are_alive_together() {
 }
 
 /// Everything is ten times as slow while every second process of the side `clocked` is alive; the iterations of side
-/// `i` take `times[i]` ms beside that.
+/// `i` take `times[i]` ms in addition.
 fn machine_with_two_speeds(clocked: usize, times: [f64; 3]) -> Vec<Script> {
     let speed = Rc::new(Cell::new(1.0));
     let script = |(side, time): (usize, f64)| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
-use perfharness_record::{Contamination, Pairing};
+use perfharness_record::{Contamination, Pairing, RunEnd};
 use rstest::rstest;
 
 use super::*;
@@ -72,7 +72,7 @@ fn a_run_that_is_stopped_anywhere_goes_on_where_it_was(#[case] scenario: fn() ->
     for requests in 0.. {
         let mut stopped = scenario();
         stopped.executor.interrupt_after(requests, false);
-        if stopped.go() == Ended::Complete {
+        if stopped.go() == RunEnd::Complete {
             assert!(requests > 100, "the loop saw the whole run");
             break;
         }
@@ -142,7 +142,7 @@ fn a_run_may_be_stopped_again_and_again() {
     let mut stops = 0;
     loop {
         scenario.executor.interrupt_after(100, false);
-        if scenario.go() == Ended::Complete {
+        if scenario.go() == RunEnd::Complete {
             break;
         }
         stops += 1;
@@ -158,7 +158,7 @@ fn a_run_may_be_stopped_again_and_again() {
 fn samples_of_a_launch_that_was_cut_off_count_as_time_spent() {
     let mut scenario = together();
     scenario.executor.interrupt_after(60, false);
-    assert_eq!(scenario.go(), Ended::Interrupted);
+    assert_eq!(scenario.go(), RunEnd::Interrupted);
     let kept: u64 = scenario.case().samples.iter().map(|row| row.sample.wall_ns).sum();
     assert!(kept > 0);
     assert_eq!(scenario.state.spent_ns(), kept);
@@ -168,7 +168,7 @@ fn samples_of_a_launch_that_was_cut_off_count_as_time_spent() {
 fn a_run_that_goes_on_is_not_tuned_again() {
     let mut scenario = together();
     scenario.executor.interrupt_after(60, false);
-    assert_eq!(scenario.go(), Ended::Interrupted);
+    assert_eq!(scenario.go(), RunEnd::Interrupted);
     scenario.executor.go_on();
     let scenario = scenario.run();
     let tuned = scenario.events.iter().filter(|e| matches!(e, Event::Tuned { .. })).count();
@@ -179,7 +179,7 @@ fn a_run_that_goes_on_is_not_tuned_again() {
 fn a_complete_run_is_not_measured_again() {
     let mut scenario = together().run();
     let (asked, events) = (scenario.transcript().len(), scenario.events.len());
-    assert_eq!(scenario.go(), Ended::Complete);
+    assert_eq!(scenario.go(), RunEnd::Complete);
     assert_eq!((scenario.transcript().len(), scenario.events.len()), (asked, events));
 }
 
@@ -188,7 +188,7 @@ fn a_stop_during_a_request_that_is_answered_comes_before_the_next_one() {
     for requests in 0..100 {
         let mut stopped = together();
         stopped.executor.interrupt_after(requests, true);
-        assert_eq!(stopped.go(), Ended::Interrupted);
+        assert_eq!(stopped.go(), RunEnd::Interrupted);
         let asked = stopped.transcript().iter().filter(|e| e.step != Step::Finished).count();
         assert_eq!(asked, requests + 1);
     }
@@ -200,7 +200,7 @@ fn cut_off_before(wanted: impl Fn(&Entry) -> bool, scenario: fn() -> Scenario) -
     let requests = whole.iter().position(wanted).unwrap();
     let mut scenario = scenario();
     scenario.executor.interrupt_after(requests, false);
-    assert_eq!(scenario.go(), Ended::Interrupted);
+    assert_eq!(scenario.go(), RunEnd::Interrupted);
     scenario.executor.go_on();
     scenario.run()
 }

@@ -59,7 +59,7 @@ fn a_slow_first_iteration_is_in_no_block() {
 
 #[test]
 fn a_slow_first_process_does_not_make_samples_short() {
-    // Compiling goes on through the check and two iterations more.
+    // Compiling continues through the check and two more iterations.
     let compiles = Script::new(|moment| if moment.count < 3 { 20.0 * MS } else { 0.1 * MS });
     let scenario = Scenario::of([compiles]).run();
     assert_eq!(length_of_timed(&scenario, 0), [(30, 10)]);

@@ -3,11 +3,9 @@
 use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, standard};
 use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
 
-use super::{Judging, absence, end, is_case_of, spread};
+use super::{Judging, absence, end, spread};
 use crate::compare::report::{Against, Row};
-use crate::{
-    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, Redefinition, SelectedRecord,
-};
+use crate::{BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, ComparisonRecord, Redefinition};
 
 impl Judging<'_> {
     pub(super) fn against_base(&self) -> Vec<Row> {
@@ -42,13 +40,13 @@ impl Judging<'_> {
         });
         for head in self.measured(expected, against, |head| is_left_out(base, head), &mut rows) {
             let id = head.id.to_string();
-            let selected: Option<&SelectedRecord> = base.selected.iter().find(|s| s.id == head.id);
+            let selected = base.selected(&head.id);
             if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
                 let judgement = Judgement::redefined(selected.definition, head.definition);
                 rows.push(self.row(&id, None, against, judgement));
                 continue;
             }
-            match base.benchmarks.iter().find(|b| b.id == head.id) {
+            match base.benchmark(&head.id) {
                 Some(before)
                     if before.outcome.kind == OutcomeKind::Ok && head.outcome.kind == OutcomeKind::Ok =>
                 {
@@ -139,12 +137,9 @@ impl Judging<'_> {
     }
 
     fn paired(&self, subject: &Subject<'_>) -> Option<Judgement> {
-        let base = self.record.base.as_ref()?;
-        let id = subject.benchmark;
-        let is_ours = |c: &&ComparisonRecord| c.candidate == *id && c.metric == subject.metric.id;
-        let comparison = base.comparisons.iter().find(is_ours)?;
-        let case = self.record.cases.iter().find(|case| is_case_of(case, id))?;
-        self.judge_comparison(comparison, case, subject)
+        let (base, id) = (self.record.base_section()?, subject.benchmark);
+        let comparison = base.comparison(id, subject.metric.id.as_str())?;
+        self.judge_comparison(comparison, base.case_of(id)?, subject)
     }
 
     pub(super) fn judge_comparison(
@@ -169,7 +164,7 @@ impl Judging<'_> {
 
 /// Whether the base does not skip what is skipped here.
 fn is_left_out(base: &BaseRecord, head: &BenchmarkRecord) -> bool {
-    let before = base.benchmarks.iter().find(|before| before.id == head.id);
+    let before = base.benchmark(&head.id);
     before.is_none_or(|before| before.outcome.kind != OutcomeKind::Skipped)
 }
 

@@ -9,7 +9,7 @@ use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures};
 use crate::compare::report::{Against, Remark, Row};
-use crate::{BenchmarkRecord, ComparisonRecord};
+use crate::{BenchmarkRecord, ComparisonRecord, Section};
 
 /// The spread of wall times between runs, over all benchmarks of a baseline.
 pub(super) fn pooled(baseline: &Baseline) -> Option<Pooled> {
@@ -107,7 +107,7 @@ impl Judging<'_> {
                 rows.push(self.row(&id, None, Against::Baseline, judgement));
                 continue;
             };
-            let judgement = self.metric_against(entry, benchmark, figures, definition);
+            let judgement = self.metric_against(self.record.section(), entry, benchmark, figures, definition);
             rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Baseline, j)));
         }
         let fresh = |d: &&&MetricDef| {
@@ -122,8 +122,10 @@ impl Judging<'_> {
         rows
     }
 
+    /// The judgement of a metric of a benchmark, measured in `section`, against its accepted figures.
     pub(super) fn metric_against(
         &self,
+        section: Section<'_>,
         entry: &Entry,
         benchmark: &BenchmarkRecord,
         figures: &Figures,
@@ -164,7 +166,7 @@ impl Judging<'_> {
             MetricKind::Time => {
                 let mut runs = run_figures(figures);
                 let mut now = RunFigure { time: value, anchor: 1.0 };
-                let anchor = anchor(self.record, &benchmark.id).filter(|_| !figures.anchors.is_empty());
+                let anchor = anchor(section, &benchmark.id).filter(|_| !figures.anchors.is_empty());
                 match anchor.filter(|_| subject.follows_anchor()) {
                     Some(anchor) => now.anchor = anchor,
                     None => runs.iter_mut().for_each(|run| run.anchor = 1.0),
@@ -199,7 +201,7 @@ impl Judging<'_> {
             return None;
         }
         let definition = speed_up();
-        let judgement = match self.record.comparison(&benchmark.id, standard::WALL_TIME) {
+        let judgement = match self.record.section().comparison(&benchmark.id, standard::WALL_TIME) {
             Some(comparison) => self.judge_speed_up(entry, figures, comparison)?,
             // Where only some variants are asked for, there may be nothing to compare with.
             None if !self.has_reference(&benchmark.id) => return None,

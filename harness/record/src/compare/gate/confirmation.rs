@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use perfharness_contract::{BenchmarkId, standard};
 use perfharness_verdict::judge::{FALSE_DISCOVERY_RATE, Judgement, Recheck, SPEED_UP, Why, confirm};
 
-use super::{Judging, end, is_case_of};
+use super::{Judging, end};
 use crate::compare::report::{Against, GateReport, Row};
-use crate::{ComparisonRecord, RunRecord};
 
 /// The benchmarks to measure again before they count, with the fresh launches that each takes.
 pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
@@ -40,39 +39,28 @@ pub(super) fn confirm_flags(rows: &mut [Row], judging: &Judging<'_>) {
 impl Judging<'_> {
     /// The judgement of what was measured anew for a row; `None` where nothing was.
     fn fresh(&self, row: &Row) -> Option<Judgement> {
-        let confirmation = self.record.confirmation.as_ref()?;
+        let confirmation = self.record.confirmation.as_ref()?.section();
         let id: BenchmarkId = row.benchmark.parse().ok()?;
         let metric = row.metric.as_deref()?;
-        let head = confirmation.benchmarks.iter().find(|b| b.id == id)?;
+        let head = confirmation.benchmark(&id)?;
         if metric == SPEED_UP {
-            let comparison = confirmation.comparisons.iter().find(|c| {
-                c.candidate == id && c.reference != id && c.metric.as_str() == standard::WALL_TIME
-            })?;
+            let comparison = confirmation.comparison_of_variants(&id, standard::WALL_TIME)?;
             let entry = self.terms.baseline?.entry(&id)?;
             return self.judge_speed_up(entry, entry.metrics.get(metric)?, comparison);
         }
-        let definition = self.definitions(&id).into_iter().find(|d| d.id.as_str() == metric)?;
+        let definition = self.record.metric(&id.workload, metric)?;
         match row.against {
             Against::Base => {
-                let is_ours = |c: &&ComparisonRecord| {
-                    c.candidate == id && c.reference == id && c.metric == definition.id
-                };
-                let Some(comparison) = confirmation.comparisons.iter().find(is_ours) else {
+                let Some(comparison) = confirmation.pair(&id, &id, metric) else {
                     return Some(Judgement::unusable(Why::FreshEnded(end(&head.outcome))));
                 };
-                let case = confirmation.cases.iter().find(|case| is_case_of(case, &id))?;
+                let case = confirmation.case_of(&id)?;
                 self.judge_comparison(comparison, case, &self.subject(&id, head.role, definition))
             }
             Against::Baseline => {
                 let entry = self.terms.baseline?.entry(&id)?;
                 let figures = entry.metrics.get(metric)?;
-                let record = RunRecord {
-                    cases: confirmation.cases.clone(),
-                    confirmation: None,
-                    ..self.record.clone()
-                };
-                let judging = Judging { record: &record, by_id: BTreeMap::new(), ..*self };
-                judging.metric_against(entry, head, figures, definition)
+                self.metric_against(confirmation, entry, head, figures, definition)
             }
             Against::Expectation => None,
         }

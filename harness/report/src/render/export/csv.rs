@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 
 use perfharness_record::RunRecord;
-use perfharness_record::samples::{Row, Samples, origin_word};
+use perfharness_record::samples::{Row, Samples};
 use serde::Serialize;
 
 use super::{ExportError, definition};
@@ -92,7 +92,7 @@ fn line<'a>(row: &'a Row<'_>, unit: &'a str) -> CsvLine<'a> {
         start: row.start,
         flags: inert(&row.flags),
         dropped: row.dropped,
-        origin: origin_word(row.origin),
+        origin: row.origin.as_str(),
     }
 }
 

@@ -38,9 +38,7 @@ impl Kind {
             GateOutcome::NothingCompared
             | GateOutcome::Redefined
             | GateOutcome::Regressed
-            | GateOutcome::Failed
-            | GateOutcome::HarnessFailed
-            | GateOutcome::Usage => Self::Error,
+            | GateOutcome::Failed => Self::Error,
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
 /// The test case of the gate itself. Without it, a gate that compared nothing would be an empty suite, which passes.
 fn whole(report: &GateReport) -> Option<TestCase> {
     match report.outcome {
-        GateOutcome::NothingCompared | GateOutcome::HarnessFailed | GateOutcome::Usage => {}
+        GateOutcome::NothingCompared => {}
         GateOutcome::Ok
         | GateOutcome::Undecided
         | GateOutcome::Redefined
@@ -73,14 +73,9 @@ fn status(row: &Row) -> TestCaseStatus {
             TestCaseStatus::non_success(NonSuccessKind::Failure)
         }
         // The row is undecided, not wrong.
-        (
-            GateOutcome::Undecided
-            | GateOutcome::Redefined
-            | GateOutcome::NothingCompared
-            | GateOutcome::HarnessFailed
-            | GateOutcome::Usage,
-            _,
-        ) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (GateOutcome::Undecided | GateOutcome::Redefined | GateOutcome::NothingCompared, _) => {
+            TestCaseStatus::non_success(NonSuccessKind::Error)
+        }
     };
     let sentence = words::sentence(row);
     status.set_message(xml(&sentence));

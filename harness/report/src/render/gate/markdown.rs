@@ -67,7 +67,7 @@ fn head(report: &GateReport) -> String {
     let sign = match report.outcome {
         GateOutcome::Ok => "✔",
         GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => "?",
-        GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => "✖",
+        GateOutcome::Regressed | GateOutcome::Failed => "✖",
     };
     format!(
         "{MARKER}\n### {sign} perfharness: {}\n\n{}.\n{}.\n",

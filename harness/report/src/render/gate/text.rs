@@ -43,9 +43,7 @@ fn headline(report: &GateReport, layout: Layout) -> String {
     let color = match report.outcome {
         GateOutcome::Ok => AnsiColor::Green,
         GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => AnsiColor::Yellow,
-        GateOutcome::Regressed | GateOutcome::Failed | GateOutcome::HarnessFailed | GateOutcome::Usage => {
-            AnsiColor::Red
-        }
+        GateOutcome::Regressed | GateOutcome::Failed => AnsiColor::Red,
     };
     let style = color.on_default().bold();
     let mut text =

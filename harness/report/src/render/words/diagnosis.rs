@@ -149,7 +149,6 @@ pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Op
     if slow.role != Role::Slow || !slow.succeeded() {
         return None;
     }
-    let workload = record.workloads.iter().find(|w| w.id == slow.id.workload)?;
     let wall =
         |b: &BenchmarkRecord| b.metrics.get(standard::WALL_TIME)?.value.value().filter(|v| v.is_finite());
     let siblings = record.benchmarks.iter().filter(|b| {
@@ -159,7 +158,7 @@ pub(in crate::render) fn waste(record: &RunRecord, slow: &BenchmarkRecord) -> Op
     let best = siblings
         .filter(|b| wall(b).is_some())
         .min_by(|a, b| wall(a).unwrap_or(f64::NAN).total_cmp(&wall(b).unwrap_or(f64::NAN)))?;
-    let defined = record.metrics.iter().chain(&workload.metrics);
+    let defined = record.metrics_of(&slow.id.workload);
     let mut wasted: Vec<(f64, String)> = defined.filter_map(|metric| wasted(metric, slow, best)).collect();
     wasted.sort_by(|a, b| b.0.total_cmp(&a.0));
     let faster = wall(slow)? / wall(best)?;

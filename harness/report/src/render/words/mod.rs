@@ -54,8 +54,6 @@ pub(in crate::render) fn outcome(outcome: GateOutcome) -> &'static str {
         GateOutcome::Redefined => "redefined",
         GateOutcome::Regressed => "regressed",
         GateOutcome::Failed => "failed",
-        GateOutcome::HarnessFailed => "the harness itself failed",
-        GateOutcome::Usage => "not understood",
     }
 }
 

@@ -91,10 +91,9 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
             GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => {
                 Badge::new("?", words::outcome(gate.outcome), Tone::Open)
             }
-            GateOutcome::Regressed
-            | GateOutcome::Failed
-            | GateOutcome::HarnessFailed
-            | GateOutcome::Usage => Badge::new("✖", words::outcome(gate.outcome), Tone::Bad),
+            GateOutcome::Regressed | GateOutcome::Failed => {
+                Badge::new("✖", words::outcome(gate.outcome), Tone::Bad)
+            }
         };
         let (held, tally) = (words::held_against(gate), words::tally(gate.tally()));
         let sentence = format!("{}. Judged {held}: {tally}.", first_upper(&of_run));

@@ -319,11 +319,8 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
     };
     let mut points = Vec::new();
     for benchmark in &record.benchmarks {
-        let Some(workload) = record.workloads.iter().find(|w| w.id == benchmark.id.workload) else {
-            continue;
-        };
-        let case = workload.cases.iter().find(|case| case.id == benchmark.id.case);
-        let Some(floor) = case.and_then(|case| case.floor) else { continue };
+        let Some(workload) = record.workload(&benchmark.id.workload) else { continue };
+        let Some(floor) = workload.case(&benchmark.id.case).and_then(|case| case.floor) else { continue };
         let bytes = floor.device_bytes + floor.host_bytes;
         let wall = benchmark.metrics.get(standard::WALL_TIME).and_then(|metric| metric.value.value());
         let Some(wall) = wall.filter(|wall| *wall > 0.0 && floor.operations > 0.0 && bytes > 0.0) else {

@@ -102,7 +102,7 @@ pub struct ScalingLine {
 
 pub(super) fn sample_plot(material: &Material<'_>, measured: &[&BenchmarkRecord]) -> Option<SamplePlot> {
     let id = &measured.first()?.id.workload;
-    let workload = material.record.workloads.iter().find(|w| w.id == *id)?;
+    let workload = material.record.workload(id)?;
     let most = (POINTS_OF_PAGE / material.record.benchmarks.len().max(1)).clamp(16, POINTS);
     let mut all = 0;
     let mut shown = 0;
@@ -265,7 +265,7 @@ pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option
             .zip(&sizes)
             .filter_map(|(case, size)| {
                 let id = workload.benchmark_id(&case.id, &variant.id);
-                let benchmark = record.benchmarks.iter().find(|b| b.id == id)?;
+                let benchmark = record.section().benchmark(&id)?;
                 let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
                 (wall.is_finite() && wall > 0.0).then_some((*size, wall))
             })

@@ -330,7 +330,7 @@ fn error(benchmark: &BenchmarkRecord) -> Figure {
 /// Returns the time of the floor as a share of the wall time, and the limiting ceiling.
 fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
     let share = || {
-        let case = workload.cases.iter().find(|case| case.id == benchmark.id.case)?;
+        let case = workload.case(&benchmark.id.case)?;
         let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, runs_on_gpu(benchmark))?;
         let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
         let share = bound.ns / wall;
@@ -360,7 +360,7 @@ fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &Benchmark
     if let Some(file) = index.flame_graph(&benchmark.id) {
         graphs.push(("flame graph".into(), place(file)));
     }
-    let variant = workload.variants.iter().find(|v| v.id == benchmark.id.variant);
+    let variant = workload.variant(&benchmark.id.variant);
     if let Some(reference) = variant.and_then(|v| workload.reference_of(v)) {
         let id = workload.benchmark_id(&benchmark.id.case, reference);
         let sides = [

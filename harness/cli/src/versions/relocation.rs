@@ -1,4 +1,4 @@
-//! Folders of a version in the stead of those of the working copy.
+//! Paths of a version in place of those of the working copy.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +7,7 @@ use perfharness_platform::env;
 
 use super::build::TARGET;
 
-/// Lists of folders that interpreters and loaders take code from: what they name of the working copy is never shared.
+/// Variables with folders that interpreters and loaders take code from: their paths in the working copy are never shared.
 const SEARCH_PATHS: [&str; 9] = [
     "PYTHONPATH",
     "LD_LIBRARY_PATH",
@@ -19,7 +19,7 @@ const SEARCH_PATHS: [&str; 9] = [
     "PERL5LIB",
     "CLASSPATH",
 ];
-/// Folders of the user and of tools, which may lie in the working copy and are of no version.
+/// Variables with folders of the user and of tools, which may lie in the working copy and belong to no version.
 const SHARED: [&str; 9] = [
     "HOME",
     "TMPDIR",
@@ -34,18 +34,18 @@ const SHARED: [&str; 9] = [
 /// Characters that end a path within a text.
 const DELIMITERS: &str = " \t\n:;,\"'`=()<>|&$";
 
-/// The working copy, and what a version has in its place.
-pub(super) struct Stead<'a> {
-    /// The working copy, without links.
+/// The working copy, and the folders of a version that replace it.
+pub(super) struct Relocation<'a> {
+    /// The working copy, as a canonical path.
     pub(super) root: &'a Path,
-    /// The version's tree.
+    /// Tree of the version.
     pub(super) tree: PathBuf,
-    /// The products of its build.
+    /// Folder of the products of its build.
     pub(super) target: PathBuf,
 }
 
-impl Stead<'_> {
-    /// The text with this version's folders in the place of the build's and the working copy's, by whatever name that goes.
+impl Relocation<'_> {
+    /// Replaces `{target}` and all paths in the working copy, however they are written, with those of this version.
     pub(super) fn text(&self, text: &str) -> String {
         let text = text.replace(TARGET, &self.target.to_string_lossy());
         let mut replaced = String::new();
@@ -59,18 +59,18 @@ impl Stead<'_> {
             replaced.push_str(&behind[..delimiter]);
             rest = &behind[delimiter..];
         }
-        // Its name may have one of the delimiters in it.
+        // The path of the working copy may contain a delimiter.
         replace_folder(&replaced, &self.root.to_string_lossy(), &self.tree.to_string_lossy())
     }
 
-    /// A file of the working copy, as this version has it; `None` for what is not one.
+    /// Returns the path of this version for one in the working copy, or `None` if it is elsewhere.
     fn path(&self, path: &Path) -> Option<PathBuf> {
         let (there, real) = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
         let inside = real.strip_prefix(self.root).ok()?;
         Some(self.tree.join(inside).join(path.strip_prefix(there).ok()?).components().collect())
     }
 
-    /// Variables of the environment that name the working copy, with what this version has in their place.
+    /// Returns the variables of the environment that name the working copy, with the paths of this version.
     pub(super) fn environment(&self, folder: &Path) -> BTreeMap<String, String> {
         let mut own = BTreeMap::from([("PWD".to_owned(), folder.to_string_lossy().into_owned())]);
         for (name, value) in env::all() {
@@ -82,8 +82,8 @@ impl Stead<'_> {
                 continue;
             }
             let text = self.text(&value);
-            // What git does not know, such as an environment of Python's, is in no version and can only be shared; but
-            // not where code is taken from.
+            // Files that git does not track, such as a Python environment, are in no version and can only be shared,
+            // except for search paths of code.
             let is_there = || !Path::new(&value).is_absolute() || Path::new(&text).exists();
             if text != value && (SEARCH_PATHS.contains(&name.as_str()) || is_there()) {
                 own.insert(name, text);
@@ -92,7 +92,7 @@ impl Stead<'_> {
         own
     }
 
-    /// A list of folders, those of the working copy replaced by this version's where it has them.
+    /// Replaces the folders of the working copy in a list with those of this version that exist.
     fn folders(&self, list: &str) -> String {
         let own = |folder: PathBuf| self.path(&folder).filter(|own| own.is_dir()).unwrap_or(folder);
         let joined = std::env::join_paths(std::env::split_paths(list).map(own));
@@ -100,7 +100,7 @@ impl Stead<'_> {
     }
 }
 
-/// The text with another folder in the place of one, where that is not a part of a longer name.
+/// Replaces a folder in a text, except where it is part of a longer name.
 fn replace_folder(text: &str, from: &str, to: &str) -> String {
     let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '~');
     let mut replaced = String::new();
@@ -114,7 +114,7 @@ fn replace_folder(text: &str, from: &str, to: &str) -> String {
     replaced + rest
 }
 
-/// A path without `.` and `..`, links taken for folders.
+/// Removes `.` and `..` from a path without resolving links.
 pub(super) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -146,8 +146,8 @@ mod tests {
         let top = folder.path().canonicalize().unwrap();
         let root = top.join("repo");
         std::fs::create_dir_all(root.join("src")).unwrap();
-        let stead = Stead { root: &root, tree: "/own/tree".into(), target: "/own/run".into() };
-        let text = |text: String| stead.text(&text);
+        let relocation = Relocation { root: &root, tree: "/own/tree".into(), target: "/own/run".into() };
+        let text = |text: String| relocation.text(&text);
         assert_eq!(text("{target}/x".into()), "/own/run/x");
         let top = top.display();
         for name in
