@@ -24,9 +24,9 @@ pub(super) fn prepare(
 /// Plans the launches of a request. From here on Ctrl-C ends them in good order.
 pub(super) fn prepare_for(request: RunSpec, terminal: &Terminal) -> Result<PlannedRun, CommandError> {
     let mut listener = Shown::new(&request, terminal);
-    let prepared = PlannedRun::new(request, &mut listener)?;
+    let planned = PlannedRun::new(request, &mut listener)?;
     listener.hear_interrupts().map_err(anyhow::Error::msg)?;
-    Ok(prepared)
+    Ok(planned)
 }
 
 /// Whether a worker gave no workloads.

@@ -48,10 +48,10 @@ pub(super) fn gate(
         alone(opts, config)?
     };
     let mut listener = Shown::new(&request, terminal);
-    let prepared = PlannedRun::new(request, &mut listener)?;
-    let baseline = rules.baseline(prepared.machine(&mut listener))?;
+    let planned = PlannedRun::new(request, &mut listener)?;
+    let baseline = rules.baseline(planned.machine(&mut listener))?;
     let terms = rules.terms(baseline.as_ref());
-    let run = prepared.begin(place, &mut listener)?;
+    let run = planned.begin(place, &mut listener)?;
     let record = run.measure_all_and(&mut listener, |plan, record| {
         comparable(record, baseline.as_ref())?;
         Ok::<_, CommandError>(confirmation(plan, &flagged(&judge(record, &terms))))

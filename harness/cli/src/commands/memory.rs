@@ -20,10 +20,10 @@ pub(super) const FOLDER: &str = "memory";
 
 /// Follows the memory of benchmarks over many iterations, and says whether it grows.
 pub(super) fn memory(opts: &MemoryOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let prepared = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
+    let planned = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
     let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
     let taken = Timestamp::now().to_string();
-    let (courses, is_whole) = follow(prepared.plan(), prepared.executor(), opts, terminal);
+    let (courses, is_whole) = follow(planned.plan(), planned.executor(), opts, terminal);
     let index = write(&folder, &courses, &taken)?;
     if opts.json {
         terminal.print_json(&index)?;
@@ -35,7 +35,7 @@ pub(super) fn memory(opts: &MemoryOpts, config: &Config, terminal: &Terminal) ->
     let has_failed =
         courses.iter().any(|course| has_failed(course.followed.outcome.kind, course.side.expect));
     let anything = courses.iter().any(|course| course.followed.story.is_ok());
-    Ok(exit_code(!is_whole, grows || has_failed || workers_failed(prepared.catalog()), anything))
+    Ok(exit_code(!is_whole, grows || has_failed || workers_failed(planned.catalog()), anything))
 }
 
 /// Follows every side, one after the other; tells whether all had their turn.

@@ -33,13 +33,13 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let effort = config.run.effort.unwrap_or(Effort::Quick);
     let mut request = untimed(&opts.patterns, &opts.conditions, config, effort)?;
     let versions = against(&mut request, opts, config, terminal)?;
-    let prepared = prepare_for(request, terminal)?;
-    let of_base = prepared.base().map(|base| &base.catalog);
-    let failed = [Some(prepared.catalog()), of_base].into_iter().flatten().any(workers_failed);
+    let planned = prepare_for(request, terminal)?;
+    let of_base = planned.base().map(|base| &base.catalog);
+    let failed = [Some(planned.catalog()), of_base].into_iter().flatten().any(workers_failed);
     let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
     let subject = Profiling {
-        plan: prepared.plan(),
-        executor: prepared.executor(),
+        plan: planned.plan(),
+        executor: planned.executor(),
         work: opts.seconds,
         run: None,
         terminal,

@@ -32,13 +32,13 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
         request = continued(request, &replayed.header, opts)?;
     }
     let mut listener = Shown::new(&request, terminal);
-    let prepared = PlannedRun::new(request, &mut listener)?;
+    let planned = PlannedRun::new(request, &mut listener)?;
     if opts.dry_run {
-        let plan = prepared.plan();
+        let plan = planned.plan();
         return if opts.json { terminal.print_json(plan) } else { terminal.print(&render_plan(plan)) };
     }
-    let to_profile = opts.flamegraph.then(|| (prepared.plan().clone(), prepared.executor()));
-    let record = prepared.begin(place, &mut listener)?.measure_all(&mut listener)?;
+    let to_profile = opts.flamegraph.then(|| (planned.plan().clone(), planned.executor()));
+    let record = planned.begin(place, &mut listener)?.measure_all(&mut listener)?;
     if opts.json {
         terminal.print_json(&record)?;
     } else {

@@ -24,10 +24,10 @@ const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
 pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let prepared = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
-    let plan = prepared.plan();
+    let planned = prepare(&opts.patterns, &opts.conditions, config, terminal)?;
+    let plan = planned.plan();
     let destination = destination(opts.out.as_deref(), plan)?;
-    let taken = take(plan, prepared.executor(), opts.iterations, &destination, terminal)?;
+    let taken = take(plan, planned.executor(), opts.iterations, &destination, terminal)?;
     if opts.json {
         terminal.print_json(&taken.traces)?;
     } else {
@@ -37,7 +37,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
         terminal
             .hint(&format!("open a trace in {VIEWER} (it stays in your browser), or in chrome://tracing"));
     }
-    Ok(taken.exit_code(plan, workers_failed(prepared.catalog())))
+    Ok(taken.exit_code(plan, workers_failed(planned.catalog())))
 }
 
 /// Where to write, where that can be.

@@ -40,15 +40,15 @@ pub struct Run {
 impl Run {
     /// Takes the place and begins the journal, or goes on with the one that is there.
     pub(super) fn begin(
-        prepared: PlannedRun,
+        planned: PlannedRun,
         place: RecordPlace,
         listener: &mut dyn Listener,
     ) -> Result<Self, RunError> {
         place.check()?;
-        place.insist_on(&prepared.request.run)?;
-        let machine = prepared.machine(listener).clone();
-        let mut executor = prepared.executor();
-        let PlannedRun { request, catalog, base, plan, .. } = prepared;
+        place.insist_on(&planned.request.run)?;
+        let machine = planned.machine(listener).clone();
+        let mut executor = planned.executor();
+        let PlannedRun { request, catalog, base, plan, .. } = planned;
         let RecordPlace { path, lock, replayed } = place;
         let journal_path = Journal::path_for(&path);
         let mut state = RunState::new(plan.cases.iter().map(|case| case.sides.len()));

@@ -72,7 +72,7 @@ fn status(row: &GateRow) -> TestCaseStatus {
         (GateOutcome::Regressed | GateOutcome::Failed, _) => {
             TestCaseStatus::non_success(NonSuccessKind::Failure)
         }
-        // Not that it is wrong, but that it could not be told.
+        // The row is undecided, not wrong.
         (GateOutcome::Undecided | GateOutcome::Redefined | GateOutcome::NothingCompared, _) => {
             TestCaseStatus::non_success(NonSuccessKind::Error)
         }
