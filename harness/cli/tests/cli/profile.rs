@@ -57,7 +57,7 @@ fn functions_are_found_by_their_names_and_what_fails_is_told() {
         }
     }
     assert!(folded(&harness, "threaded").contains("[other threads];"));
-    assert!(done.stdout.contains("of CPU time an iteration"), "{}", done.stdout);
+    assert!(done.stdout.contains("of CPU time per iteration"), "{}", done.stdout);
 
     let graph = harness.read("graphs/hot-c-wasteful.svg");
     assert!(graph.contains("planted_waste") && graph.contains("hot/c/wasteful"));
