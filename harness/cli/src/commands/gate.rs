@@ -49,6 +49,8 @@ pub(super) fn gate(
     };
     let mut listener = Shown::new(&request, terminal);
     let prepared = Prepared::new(request, &mut listener)?;
+    let defined = prepared.catalog().entries.iter().map(|entry| &entry.definition);
+    rules.policy.check_rules(defined).map_err(|error| CommandError::Usage(error.to_string()))?;
     let baseline = rules.baseline(prepared.machine(&mut listener))?;
     let terms = rules.terms(baseline.as_ref());
     let run = prepared.begin(place, &mut listener)?;
