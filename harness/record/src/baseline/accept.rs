@@ -375,7 +375,8 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
 
 /// What the anchor took in the launches of a benchmark's case: the middle of them, in ns.
 pub fn anchor(section: Section<'_>, id: &BenchmarkId) -> Option<f64> {
-    let case = section.case_of(id)?;
+    // Against a base, the first case of the size stands for all of its variants.
+    let case = section.cases.iter().find(|case| case.workload == id.workload && case.case == id.case)?;
     let anchors: Vec<f64> = case.launches.iter().filter_map(|launch| launch.anchor_ns).collect();
     perfharness_verdict::median(&anchors).filter(|anchor| *anchor > 0.0)
 }
