@@ -83,7 +83,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// As above, and when it is no UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let content = read_regular(path, limit)?;
-    String::from_utf8(content).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+    String::from_utf8(content).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Opens a regular file for reading, and nothing else.
@@ -96,7 +96,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         found if found.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
         _ => Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "it is no regular file, but a pipe, a device or the like",
+            "it is not a regular file but a pipe, a device or the like",
         )),
     };
     // Opening a device can do something by itself. What the name stands for may change before it is opened.

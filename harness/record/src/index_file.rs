@@ -38,7 +38,7 @@ pub enum IndexError {
         known: u32,
     },
     /// It names a file that is not in its folder.
-    #[error("an index that names {file:?}, which is no file of its folder")]
+    #[error("an index that names {file:?}, which is not a file of its folder")]
     Outside {
         /// The name.
         file: String,

@@ -196,7 +196,7 @@ pub enum SamplesError {
     #[error("it has more than {MOST_ROWS} rows, or more than its length could hold")]
     TooMany,
     /// The content is no Parquet file, or not the whole of one.
-    #[error("it is no whole Parquet file: {0}")]
+    #[error("it is not a whole Parquet file: {0}")]
     Parquet(#[from] ParquetError),
     /// A column is not there.
     #[error(
@@ -636,7 +636,7 @@ impl File {
             }
             // Or else rows would be put together from values of different ones.
             if rows != due {
-                return Err(wrong(format!("has not the {due} rows that it should have")));
+                return Err(wrong(format!("does not have the {due} rows that it should have")));
             }
         }
         Ok(())
