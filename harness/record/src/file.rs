@@ -17,7 +17,7 @@ pub enum RecordError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is not a record.
@@ -25,7 +25,7 @@ pub enum RecordError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where reading failed.
+        /// Place and reason of the failure.
         source: serde_json::Error,
     },
     /// The file was written by a later version.
@@ -44,7 +44,7 @@ pub enum RecordError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -161,7 +161,7 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_directory(folder)
 }
 
-/// Where a path leads: over links, also to what is not there yet.
+/// Follows the links of a path, also to a file that does not exist yet.
 pub fn through_links(path: &Path) -> PathBuf {
     /// As many as systems follow.
     const MOST_LINKS: usize = 40;

@@ -83,7 +83,7 @@ struct Asked {
     versions: Option<Versions>,
 }
 
-/// What a gate judges by.
+/// Rules of a gate.
 struct Rules {
     policy: GatePolicy,
     /// Accepted figures of every machine class, and the folder to name where those of this one are needed and absent.

@@ -25,7 +25,7 @@ pub enum BaselineError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file is no baseline, or not whole.
@@ -33,7 +33,7 @@ pub enum BaselineError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, as a clause.
         what: String,
     },
     /// The file was written by a later version.
@@ -52,7 +52,7 @@ pub enum BaselineError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
@@ -180,7 +180,7 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     Ok(baseline)
 }
 
-/// What no digest can tell: whether what was written makes sense.
+/// Checks that a baseline makes sense, which no digest can tell.
 fn sensible(baseline: &Baseline) -> Result<(), String> {
     let ordered = baseline.benchmarks.windows(2).all(|pair| pair[0].id < pair[1].id);
     if !ordered {
