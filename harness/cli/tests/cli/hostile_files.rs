@@ -24,8 +24,8 @@ fn tool(harness: &Harness, line: &str) {
 }
 
 #[rstest]
-#[case::a_device("ln -s /dev/zero", "no regular file")]
-#[case::a_pipe("mkfifo", "no regular file")]
+#[case::a_device("ln -s /dev/zero", "not a regular file")]
+#[case::a_pipe("mkfifo", "not a regular file")]
 #[case::a_folder("mkdir", "it is a folder")]
 fn what_is_no_regular_file_is_refused_at_once(#[case] make: &str, #[case] why: &str) {
     if !require_system(&["linux", "macos"]) || !require_tool(&["mkfifo", "--help"]) {
