@@ -8,33 +8,26 @@ use crate::render::claims::{ClaimWords, status};
 
 /// One claim with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClaimGroup {
-    /// The workload.
+pub(crate) struct ClaimGroup {
     pub workload: String,
-    /// The statement of the document.
     pub statement: String,
     /// Document and section.
     pub source: String,
     /// A note needed to interpret the result.
     pub note: Option<String>,
-    /// Each case.
     pub cases: Vec<ClaimCase>,
 }
 
 /// One claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClaimCase {
+pub(crate) struct ClaimCase {
     /// The case; absent for a claim that no measurement can decide.
     pub case: Option<String>,
-    /// The fragment identifier of the case in the page.
     pub fragment: Option<String>,
     /// Whether it holds.
     pub status: Badge,
-    /// The promised value.
     pub promised: String,
-    /// The measured value.
     pub measured: String,
-    /// Its interval.
     pub interval: Option<String>,
     /// The compared variants.
     pub sides: Option<String>,
@@ -44,7 +37,7 @@ pub struct ClaimCase {
 
 impl ClaimGroup {
     /// Whether it was tried in a case.
-    pub fn was_tried(&self) -> bool {
+    pub(crate) fn was_tried(&self) -> bool {
         self.cases.iter().any(|case| case.case.is_some())
     }
 }

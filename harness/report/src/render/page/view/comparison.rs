@@ -12,7 +12,7 @@ use crate::render::words::{self, Weight};
 
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparisons {
+pub(crate) struct Comparisons {
     /// The measured code and its references.
     pub held_against: String,
     /// Number of rows with each verdict.
@@ -27,24 +27,19 @@ pub struct Comparisons {
 
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ComparisonRow {
-    /// The verdict.
+pub(crate) struct ComparisonRow {
     pub verdict: Badge,
     /// Its rank, worst first.
     pub rank: usize,
-    /// The workload.
     pub workload: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The fragment identifier of its case, if the page has it.
     pub fragment: Option<String>,
     /// The metric and its reference.
     pub subject: String,
-    /// The change.
     pub change: Figure,
     /// Its position on the axis; absent if there is no ratio.
     pub span: Option<Span>,
-    /// The verdict in a sentence.
     pub sentence: String,
     /// Other figures that moved, for a time that got worse.
     pub diagnosis: Option<String>,
@@ -54,14 +49,12 @@ pub struct ComparisonRow {
 
 /// A ratio on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Span {
+pub(crate) struct Span {
     /// Ratio of candidate to reference.
     pub ratio: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// The threshold, as a share.
     pub threshold: f64,
-    /// Its tone.
     pub tone: Tone,
 }
 

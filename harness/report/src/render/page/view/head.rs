@@ -17,14 +17,12 @@ const PROBLEMS: usize = 12;
 
 /// The top of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Head {
-    /// The verdict on the run.
+pub(crate) struct Head {
     pub verdict: Badge,
     /// The verdict in a sentence.
     pub sentence: String,
     /// Failures and regressions, worst first.
     pub problems: Vec<Problem>,
-    /// Number of further problems.
     pub more_problems: usize,
     /// The measured code, the machine and the time.
     pub facts: Vec<Fact>,
@@ -34,12 +32,9 @@ pub struct Head {
 
 /// A failure or a regression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Problem {
-    /// Its kind.
+pub(crate) struct Problem {
     pub badge: Badge,
-    /// Its subject.
     pub name: String,
-    /// Its description.
     pub text: String,
     /// The fragment identifier of the details.
     pub fragment: Option<String>,
@@ -47,10 +42,8 @@ pub struct Problem {
 
 /// A fact with its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fact {
-    /// Its name.
+pub(crate) struct Fact {
     pub name: String,
-    /// The fact.
     pub value: String,
 }
 

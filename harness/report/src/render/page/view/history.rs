@@ -18,21 +18,16 @@ const RUNS_OF_PAGE: usize = 60;
 
 /// Trends in the page of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistoryView {
-    /// The caption.
+pub(crate) struct HistoryView {
     pub caption: String,
-    /// A trend for each benchmark.
     pub trends: Vec<Trend>,
 }
 
 /// Wall time of one benchmark over runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trend {
-    /// The workload.
+pub(crate) struct Trend {
     pub workload: String,
-    /// The benchmark.
     pub benchmark: String,
-    /// The latest value.
     pub latest: Figure,
     /// The latest value divided by the previous one.
     pub change: Figure,
@@ -44,7 +39,7 @@ pub struct Trend {
 
 /// One run, or several if there are too many to draw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TrendPoint {
+pub(crate) struct TrendPoint {
     /// The median wall time in ns.
     pub wall: f64,
     /// Whether figures were accepted here.
@@ -57,46 +52,40 @@ pub struct TrendPoint {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IndexView {
     /// The number of runs and machine classes.
-    pub sentence: String,
+    pub(crate) sentence: String,
     /// The runs, latest first.
-    pub runs: Vec<RunRow>,
+    pub(crate) runs: Vec<RunRow>,
     /// Trends, by machine class; that of the latest run first.
-    pub machines: Vec<MachineHistory>,
+    pub(crate) machines: Vec<MachineHistory>,
     /// Files that could not be read.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// One run in the index.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunRow {
+pub(crate) struct RunRow {
     /// Its page, relative to the index.
     pub page: String,
     /// The commit, shortened, or another name of the run.
     pub name: String,
-    /// The branch.
     pub branch: String,
     /// The start of the run.
     pub when: String,
     /// The start in s, to sort by.
     pub at: Option<f64>,
-    /// Its verdict.
     pub verdict: Badge,
     /// The result in short.
     pub text: String,
-    /// The machine class.
     pub class: String,
 }
 
 /// Trends on one machine class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MachineHistory {
-    /// The machine class.
+pub(crate) struct MachineHistory {
     pub class: String,
-    /// Its fragment identifier.
     pub fragment: String,
     /// The number of runs.
     pub caption: String,
-    /// The trends of its benchmarks.
     pub trends: Vec<Trend>,
 }
 

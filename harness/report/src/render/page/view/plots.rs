@@ -19,8 +19,7 @@ const POINTS_OF_PAGE: usize = 9_000;
 
 /// The samples of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SamplePlot {
-    /// The title.
+pub(crate) struct SamplePlot {
     pub title: String,
     /// A row for each variant.
     pub rows: Vec<PlotRow>,
@@ -30,14 +29,12 @@ pub struct SamplePlot {
 
 /// The samples of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlotRow {
+pub(crate) struct PlotRow {
     /// The variant.
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Launch, from 0, and wall time per iteration in ns.
     pub points: Vec<(usize, f64)>,
-    /// Number of launches.
     pub launches: usize,
     /// The level, in ns.
     pub level: Option<f64>,
@@ -47,18 +44,16 @@ pub struct PlotRow {
 
 /// Shares of the time of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SharePlot {
-    /// The title.
+pub(crate) struct SharePlot {
     pub title: String,
     /// Two rows for each variant: host and device.
     pub rows: Vec<ShareRow>,
-    /// The caption.
     pub caption: String,
 }
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShareRow {
+pub(crate) struct ShareRow {
     /// The variant, and host or device.
     pub label: String,
     /// The divided wall time, in ns.
@@ -69,10 +64,8 @@ pub struct ShareRow {
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Share {
-    /// The label.
+pub(crate) struct Share {
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Its share of the whole, from 0 to 1.
     pub share: f64,
@@ -80,8 +73,7 @@ pub struct Share {
 
 /// Time over size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingPlot {
-    /// The title.
+pub(crate) struct ScalingPlot {
     pub title: String,
     /// The label of the horizontal axis.
     pub size: String,
@@ -91,10 +83,9 @@ pub struct ScalingPlot {
 
 /// Time over size of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingLine {
+pub(crate) struct ScalingLine {
     /// The variant.
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Size and wall time per iteration in ns, sorted by size.
     pub points: Vec<(f64, f64)>,

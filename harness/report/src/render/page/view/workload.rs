@@ -16,37 +16,27 @@ use crate::render::outcome::SpeedUp;
 use crate::render::table::{absences, case_facts, case_parameters};
 use crate::render::{outcome, words};
 
-/// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WorkloadView {
-    /// Its name.
+pub(crate) struct WorkloadView {
     pub name: String,
-    /// Its fragment identifier.
     pub fragment: String,
-    /// Its summary.
     pub summary: String,
-    /// Its source documents.
     pub sources: String,
     /// Its variants and their summaries.
     pub variants: Vec<(String, String)>,
     /// Time over the sizes of the cases, if several have a size.
     pub scaling: Option<ScalingPlot>,
-    /// Its cases.
     pub cases: Vec<CaseView>,
 }
 
-/// A case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CaseView {
+pub(crate) struct CaseView {
     /// `workload/case`.
     pub name: String,
-    /// Its fragment identifier.
     pub fragment: String,
-    /// Its parameters.
     pub parameters: String,
     /// The launches, blocks and time of the measurement.
     pub measured: String,
-    /// Its variants.
     pub variants: Vec<VariantRow>,
     /// Whether any variant reports GPU busy.
     pub has_gpu: bool,
@@ -54,13 +44,9 @@ pub struct CaseView {
     pub has_floor: bool,
     /// The waste of its slow variant.
     pub waste: Option<String>,
-    /// Flame graphs and hottest functions of its variants.
     pub flames: Vec<FlameRow>,
-    /// Memory verdicts of its variants.
     pub memory: Vec<MemoryRow>,
-    /// The samples.
     pub samples: Option<SamplePlot>,
-    /// Shares of the time.
     pub shares: Option<SharePlot>,
     /// Names of the variants with figures; the columns of the counts.
     pub columns: Vec<String>,
@@ -74,12 +60,9 @@ pub struct CaseView {
 
 /// A variant in a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VariantRow {
-    /// The benchmark.
+pub(crate) struct VariantRow {
     pub benchmark: String,
-    /// The variant.
     pub name: String,
-    /// Its outcome.
     pub outcome: Badge,
     /// The reason of the outcome, and its last message.
     pub reason: Option<String>,
@@ -107,8 +90,7 @@ pub struct VariantRow {
 
 /// CPU time of a variant by function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlameRow {
-    /// The variant.
+pub(crate) struct FlameRow {
     pub variant: String,
     /// The hottest functions, or the reason for their absence.
     pub hottest: String,
@@ -118,10 +100,8 @@ pub struct FlameRow {
 
 /// Memory of a variant over many iterations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MemoryRow {
-    /// The variant.
+pub(crate) struct MemoryRow {
     pub variant: String,
-    /// The verdict.
     pub verdict: Badge,
     /// The verdict in a sentence, or the reason for its absence.
     pub sentence: String,
@@ -131,8 +111,7 @@ pub struct MemoryRow {
 
 /// A metric over the variants of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CountRow {
-    /// Its title.
+pub(crate) struct CountRow {
     pub title: String,
     /// Whether it is exact and differed between launches.
     pub demoted: bool,
