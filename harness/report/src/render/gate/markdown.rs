@@ -172,34 +172,26 @@ fn push(page: &mut String, lines: impl ExactSizeIterator<Item = String>, most: u
 /// GitHub would interpret.
 fn escaped(text: &str, most: usize) -> String {
     const NOTHING: &str = "&#8203;";
+    let reference = |c| format!("&#{};", u32::from(c));
     let text = words::abridged(&plain(text), most);
     let mut out = String::with_capacity(text.len());
     let mut before = ['\0'; 3];
     for (at, c) in text.chars().enumerate() {
-        match c {
-            c if c.is_whitespace() => out.push(' '),
+        let shown = match c {
+            c if c.is_whitespace() => " ".into(),
             // GitHub looks for mentions and references in the rendered text, where a character reference has become
             // its character. A zero-width space prevents that.
-            '@' | '#' => {
-                let _ = write!(out, "&#{};{NOTHING}", u32::from(c));
-            }
+            '@' | '#' => reference(c) + NOTHING,
             // GitHub links web addresses even without markup.
-            '/' if before[2] == ':' => {
-                let _ = write!(out, "{NOTHING}/");
-            }
-            '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => {
-                let _ = write!(out, "{NOTHING}.");
-            }
+            '/' if before[2] == ':' => format!("{NOTHING}/"),
+            '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => format!("{NOTHING}."),
             // At the beginning of a list item, these would start another item or a heading.
-            '-' | '+' | '=' | '.' if at == 0 || text.chars().take(at).all(|c| c.is_ascii_digit()) => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            ',' | ';' | ':' | '.' | '-' | '+' | '=' | '/' | '%' | '?' | '\'' => out.push(c),
-            c if c.is_ascii_punctuation() => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            c => out.push(c),
-        }
+            '-' | '+' | '=' | '.' if text.chars().take(at).all(|c| c.is_ascii_digit()) => reference(c),
+            ',' | ';' | ':' | '.' | '-' | '+' | '=' | '/' | '%' | '?' | '\'' => c.into(),
+            c if c.is_ascii_punctuation() => reference(c),
+            c => c.into(),
+        };
+        out.push_str(&shown);
         before = [before[1], before[2], c];
     }
     out

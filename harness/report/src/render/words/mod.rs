@@ -13,6 +13,8 @@ use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
+use super::table::grouped;
+
 /// The reason that a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
@@ -177,15 +179,7 @@ pub(in crate::render) fn subject(row: &GateRow) -> String {
 
 /// Groups rows by sentence, in the order of their first appearance.
 pub(super) fn by_sentence<'a>(rows: &[&'a GateRow]) -> Vec<(String, Vec<&'a GateRow>)> {
-    let mut groups: Vec<(String, Vec<&GateRow>)> = Vec::new();
-    for row in rows {
-        let said = sentence(row);
-        match groups.iter_mut().find(|(sentence, _)| *sentence == said) {
-            Some((_, group)) => group.push(row),
-            None => groups.push((said, vec![row])),
-        }
-    }
-    groups
+    grouped(rows.iter().map(|row| (sentence(row), *row)))
 }
 
 /// Words a remark.

@@ -1,10 +1,12 @@
 //! Claims of the documents, and whether they hold here.
 
+use perfharness_contract::ClaimDef;
 use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
 
-use super::{Badge, Count, Tone, fragment};
+use super::{Badge, StatusCount, Tone, fragment};
 use crate::render::claims::{ClaimWords, status};
+use crate::render::table::grouped;
 
 /// One claim with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,26 +45,18 @@ impl ClaimGroup {
 }
 
 pub(super) fn claims(record: &RunRecord) -> Vec<ClaimGroup> {
-    let mut groups: Vec<(&ClaimRecord, ClaimGroup)> = Vec::new();
-    for claim in &record.claims {
-        let Some(words) = ClaimWords::of(record, claim) else { continue };
-        let case = one(claim, &words);
-        let same = |known: &ClaimRecord| known.workload == claim.workload && known.claim == claim.claim;
-        match groups.iter_mut().find(|(known, _)| same(known)) {
-            Some((_, group)) => group.cases.push(case),
-            None => groups.push((
-                claim,
-                ClaimGroup {
-                    workload: claim.workload.to_string(),
-                    statement: words.definition.statement.clone(),
-                    source: words.definition.source.clone(),
-                    note: words.definition.note.clone(),
-                    cases: vec![case],
-                },
-            )),
-        }
-    }
-    let mut groups: Vec<ClaimGroup> = groups.into_iter().map(|(_, group)| group).collect();
+    let claims = record.claims.iter().filter_map(|claim| {
+        let words = ClaimWords::of(record, claim)?;
+        Some(((claim.workload.as_str(), words.definition), one(claim, &words)))
+    });
+    let group = |((workload, definition), cases): ((&str, &ClaimDef), _)| ClaimGroup {
+        workload: workload.to_owned(),
+        statement: definition.statement.clone(),
+        source: definition.source.clone(),
+        note: definition.note.clone(),
+        cases,
+    };
+    let mut groups: Vec<ClaimGroup> = grouped(claims).into_iter().map(group).collect();
     // Tried claims first: only few readers care about those that no measurement decides.
     groups.sort_by_key(|group| !group.was_tried());
     groups
@@ -92,12 +86,12 @@ fn badge(of: ClaimStatus) -> Badge {
     Badge::new(sign, status(of), tone)
 }
 
-pub(super) fn tally(record: &RunRecord) -> Vec<Count> {
+pub(super) fn tally(record: &RunRecord) -> Vec<StatusCount> {
     let all = [ClaimStatus::Met, ClaimStatus::NotMet, ClaimStatus::Undecided, ClaimStatus::NotMeasurable];
     let count = |status| record.claims.iter().filter(|claim| claim.status == status).count();
     all.into_iter()
         .map(|status| (badge(status), count(status)))
         .filter(|(_, count)| *count > 0)
-        .map(|(badge, count)| Count { word: badge.word, tone: badge.tone, count })
+        .map(|(badge, count)| StatusCount { word: badge.word, tone: badge.tone, count })
         .collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use perfharness_record::compare::{GateReport, GateRow};
-use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
 
@@ -109,29 +108,17 @@ fn one(rank: usize, row: &GateRow, rows: &[GateRow], places: &BTreeSet<&str>) ->
 }
 
 fn span(evidence: &Evidence, tone: Tone) -> Option<Span> {
-    let bounds = |interval: Interval| (interval.lower, interval.upper);
-    let span = match evidence {
+    let (ratio, interval, threshold) = match evidence {
         Evidence::None | Evidence::Identical { .. } => return None,
-        Evidence::Exact { baseline, candidate, .. } => {
-            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: 0.0, tone }
-        }
+        Evidence::Exact { baseline, candidate, .. } => (ratio(*baseline, *candidate), None, 0.0),
         Evidence::Size { baseline, candidate, relative, .. } => {
-            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: *relative, tone }
+            (ratio(*baseline, *candidate), None, *relative)
         }
-        Evidence::TimePaired(evidence) => Span {
-            ratio: evidence.ratio,
-            interval: evidence.ratio_interval.map(bounds),
-            threshold: evidence.threshold,
-            tone,
-        },
-        Evidence::TimeUnpaired(evidence) => Span {
-            ratio: evidence.ratio,
-            interval: Some(bounds(evidence.ratio_interval)),
-            threshold: evidence.threshold,
-            tone,
-        },
+        Evidence::TimePaired(time) => (time.ratio, time.ratio_interval, time.threshold),
+        Evidence::TimeUnpaired(time) => (time.ratio, Some(time.ratio_interval), time.threshold),
     };
-    (span.ratio.is_finite() && span.ratio > 0.0).then_some(span)
+    let interval = interval.map(|interval| (interval.lower, interval.upper));
+    (ratio.is_finite() && ratio > 0.0).then_some(Span { ratio, interval, threshold, tone })
 }
 
 /// No change if both values are 0.

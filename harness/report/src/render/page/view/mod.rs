@@ -19,7 +19,7 @@ use head::Head;
 pub(super) use history::{HistoryView, MachineHistory, Trend, TrendPoint};
 pub use history::{IndexView, index};
 pub(super) use machine::{MachineView, Roofline, Strip};
-pub(super) use plots::{PlotRow, SamplePlot, ScalingPlot, SharePlot};
+pub(super) use plots::{PlotRow, SamplePlot, ScalingPlot, SharePlot, ShareRow};
 pub(super) use workload::{CaseView, WorkloadView};
 
 use perfharness_record::RunRecord;
@@ -57,7 +57,7 @@ pub struct Page {
     pub(crate) head: Head,
     pub(crate) claims: Vec<ClaimGroup>,
     /// Number of claims with each status.
-    pub(crate) claim_tally: Vec<Count>,
+    pub(crate) claim_tally: Vec<StatusCount>,
     pub(crate) machine: MachineView,
     pub(crate) workloads: Vec<WorkloadView>,
     /// Judgements against a baseline or a base.
@@ -93,7 +93,7 @@ impl Figure {
 
 /// A word and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Count {
+pub(crate) struct StatusCount {
     pub word: String,
     pub tone: Tone,
     pub count: usize,

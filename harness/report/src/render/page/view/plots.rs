@@ -59,12 +59,12 @@ pub(crate) struct ShareRow {
     /// The divided wall time, in ns.
     pub whole: f64,
     /// Its parts; their sum is at most the whole.
-    pub parts: Vec<Share>,
+    pub parts: Vec<SharePart>,
 }
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Share {
+pub(crate) struct SharePart {
     pub label: String,
     pub hue: usize,
     /// Its share of the whole, from 0 to 1.
@@ -190,7 +190,7 @@ fn share_rows(benchmark: &BenchmarkRecord) -> Vec<ShareRow> {
         benchmark.metrics.get(id).and_then(|m| m.value.value()).filter(|v| v.is_finite() && *v >= 0.0)
     };
     let name = &benchmark.id.variant;
-    let part = |label: &str, hue: usize, share: f64| Share { label: label.into(), hue, share };
+    let part = |label: &str, hue: usize, share: f64| SharePart { label: label.into(), hue, share };
     let busy = value(gpu::GPU_BUSY)
         .zip(value(gpu::GPU_BUSY_SHARE))
         .filter(|(busy, share)| *busy > 0.0 && *share > 0.0);
