@@ -128,15 +128,10 @@ fn short(commit: &str) -> String {
     }
 }
 
-/// Returns the first characters.
-fn cut(text: &str, characters: usize) -> &str {
-    text.char_indices().nth(characters).map_or(text, |(at, _)| &text[..at])
-}
-
 /// Returns the first characters, with an ellipsis if there are more.
 pub(super) fn abridged(text: &str, characters: usize) -> String {
-    let kept = cut(text, characters);
-    if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
+    let end = text.char_indices().nth(characters);
+    end.map_or_else(|| text.to_owned(), |(at, _)| format!("{}…", &text[..at]))
 }
 
 /// Returns the change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 →

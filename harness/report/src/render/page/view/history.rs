@@ -153,6 +153,7 @@ pub fn index(summaries: &[RunSummary], remarks: Vec<String>) -> IndexView {
 
 fn row(run: &RunSummary) -> RunRow {
     let at = run.started.parse::<Timestamp>().ok();
+    let all = units::counted(run.benchmarks.len(), "benchmark");
     RunRow {
         page: run.page.clone(),
         name: run.name.clone(),
@@ -160,16 +161,8 @@ fn row(run: &RunSummary) -> RunRow {
         when: at.map_or_else(|| run.started.clone(), |at| at.strftime("%Y-%m-%d %H:%M").to_string()),
         at: at.map(|at| at.as_second() as f64),
         verdict: verdict(run.standing),
-        text: result(run),
+        text: run.tally.map_or_else(|| all.clone(), |tally| format!("{all}; {}", words::tally(tally))),
         class: run.class.clone(),
-    }
-}
-
-fn result(run: &RunSummary) -> String {
-    let all = units::counted(run.benchmarks.len(), "benchmark");
-    match run.tally {
-        Some(tally) => format!("{all}; {}", words::tally(tally)),
-        None => all,
     }
 }
 

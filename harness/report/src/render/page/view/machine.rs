@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perfharness_contract::{Number, Reading, standard};
 use perfharness_record::ceilings::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
 use perfharness_record::telemetry::{Column, Telemetry, WorkerColumns, quantity};
-use perfharness_record::{RunRecord, units};
+use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use serde::Serialize;
 
 use super::Figure;
@@ -309,32 +309,24 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
         let text = if unit.is_empty() { units::digits(value) } else { units::value(unit, value) };
         Figure::new(text, value)
     };
-    let mut points = Vec::new();
-    for benchmark in &record.benchmarks {
-        let Some(workload) = record.workload(&benchmark.id.workload) else { continue };
-        let Some(floor) = workload.case(&benchmark.id.case).and_then(|case| case.floor) else { continue };
+    let point = |benchmark: &BenchmarkRecord| {
+        let id = &benchmark.id;
+        let workload = record.workload(&id.workload)?;
+        let floor = workload.case(&id.case)?.floor?;
         let bytes = floor.device_bytes + floor.host_bytes;
-        let wall = benchmark.metrics.get(standard::WALL_TIME).and_then(|metric| metric.value.value());
-        let Some(wall) = wall.filter(|wall| *wall > 0.0 && floor.operations > 0.0 && bytes > 0.0) else {
-            continue;
-        };
+        let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
         let (intensity, rate) = (floor.operations / bytes, floor.operations / wall * 1e9);
         // The axes are logarithmic.
-        if ![intensity, rate].iter().all(|value| value.is_finite() && *value > 0.0) {
-            continue;
-        }
-        points.push(RooflinePoint {
-            label: format!(
-                "{}/{}{}",
-                benchmark.id.case,
-                benchmark.id.variant,
-                if runs_on_gpu(benchmark) { " (GPU)" } else { "" }
-            ),
-            hue: hue(workload, benchmark.id.variant.as_str()),
+        let all = [floor.operations, bytes, wall, intensity, rate];
+        let on = if runs_on_gpu(benchmark) { " (GPU)" } else { "" };
+        all.iter().all(|value| value.is_finite() && *value > 0.0).then(|| RooflinePoint {
+            label: format!("{}/{}{on}", id.case, id.variant),
+            hue: hue(workload, id.variant.as_str()),
             intensity: figure(intensity, ""),
             rate: figure(rate, "/s"),
-        });
-    }
+        })
+    };
+    let points: Vec<RooflinePoint> = record.benchmarks.iter().filter_map(point).collect();
     let memories = [DEVICE_COPY, HOST_COPY];
     let memories = memories.into_iter().filter_map(|name| Some((name.to_owned(), known(name)?))).collect();
     (!points.is_empty()).then(|| Roofline { operations: known(OPERATIONS), memories, points })

@@ -239,9 +239,9 @@ pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option
         .iter()
         .filter(|case| record.cases.iter().any(|c| c.workload == workload.id && c.case == case.id))
         .collect();
-    let items = || measured.iter().map(|case| case.items.as_ref().map(|items| items.count as f64));
     let units: Vec<&str> = measured.iter().filter_map(|c| Some(c.items.as_ref()?.unit.as_str())).collect();
-    let sizes: Vec<f64> = items().collect::<Option<_>>()?;
+    let sizes = measured.iter().map(|case| Some(case.items.as_ref()?.count as f64));
+    let sizes: Vec<f64> = sizes.collect::<Option<_>>()?;
     let unit = units.first().filter(|first| units.iter().all(|unit| unit == *first))?;
     let mut distinct = sizes.clone();
     distinct.sort_by(f64::total_cmp);
