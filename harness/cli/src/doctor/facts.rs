@@ -142,10 +142,3 @@ impl GpuReport {
         self.adapters.get(self.chosen?)
     }
 }
-
-impl AdapterReport {
-    /// Whether the adapter can measure device time.
-    pub fn timestamps_work(&self) -> bool {
-        matches!(self.timestamps, Timestamps::Work { .. })
-    }
-}

@@ -98,7 +98,7 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
         Some(chosen) => chosen_adapter(facts, chosen, all),
         None if gpu.fault.is_some() => {}
         None if gpu.adapters.is_empty() => {
-            let next = match machine_os(facts) {
+            let next = match facts.machine.facts.get("os").map_or("", String::as_str) {
                 "windows" => {
                     "install the driver of the GPU; without a GPU, Windows brings the software adapter WARP"
                 }
@@ -111,11 +111,8 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
             all.push(Finding::warning("this machine has no GPU adapter", SKIPPED, next));
         }
         None => {
-            let names: Vec<String> = gpu
-                .adapters
-                .iter()
-                .map(|a| format!("{} ({})", a.facts.name, a.facts.kind.as_str()))
-                .collect();
+            let name = |a: &AdapterReport| format!("{} ({})", a.facts.name, a.facts.kind.as_str());
+            let names: Vec<String> = gpu.adapters.iter().map(name).collect();
             let what = format!("--device {} matches no adapter", gpu.asked);
             let next =
                 format!("leave --device out, or pass a part of one of these names: {}", names.join(", "));
@@ -127,7 +124,6 @@ fn adapters(facts: &Facts, all: &mut Vec<Finding>) {
 /// Findings about the adapter that a run uses.
 fn chosen_adapter(facts: &Facts, chosen: &AdapterReport, all: &mut Vec<Finding>) {
     let name = &chosen.facts.name;
-    let works = chosen.timestamps_work();
     if chosen.facts.kind == AdapterKind::Software {
         let why = "its times say nothing about a GPU; counts, such as submits and copied bytes, are correct";
         let others = facts.gpu.adapters.iter().any(|a| a.facts.kind != AdapterKind::Software);
@@ -136,13 +132,10 @@ fn chosen_adapter(facts: &Facts, chosen: &AdapterReport, all: &mut Vec<Finding>)
             Finding::note(what, why, "leave --device out to use the GPU")
         } else {
             let what = format!("the only GPU adapter is {name}, which computes on the CPU");
-            Finding::warning(
-                what,
-                why,
-                "for times, run on a machine with a GPU, or install the driver of the GPU in this one",
-            )
+            let next = "for times, run on a machine with a GPU, or install the driver of the GPU in this one";
+            Finding::warning(what, why, next)
         });
-    } else if works {
+    } else if matches!(chosen.timestamps, Timestamps::Work { .. }) {
         all.push(Finding::ok(
             format!("GPU workloads run on {name}"),
             "its timestamps work, so device time and copies are measured",
@@ -257,12 +250,9 @@ fn processor(conditions: &MachineState, all: &mut Vec<Finding>) {
     if let (Some(load), Some(cores)) = (conditions.load_average, conditions.logical_cores) {
         let each = load / cores.max(1) as f64;
         if each > BUSY {
+            let (load, cores) = (units::digits(load), units::counted(cores, "logical core"));
             all.push(Finding::warning(
-                format!(
-                    "the machine is busy: a load of {} on {}",
-                    units::digits(load),
-                    units::counted(cores, "logical core")
-                ),
+                format!("the machine is busy: a load of {load} on {cores}"),
                 "intervals get wider, and runs take longer to reach a decision",
                 "close other programs, or wait until they finish",
             ));
@@ -316,8 +306,4 @@ fn places(facts: &Facts, all: &mut Vec<Finding>) {
             "run in another folder, or name a file with --output",
         ));
     }
-}
-
-fn machine_os(facts: &Facts) -> &str {
-    facts.machine.facts.get("os").map_or("", String::as_str)
 }

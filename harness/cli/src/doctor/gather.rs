@@ -77,9 +77,7 @@ impl GpuReport {
         };
         Self { asked: plain(asked), chosen, not_chosen, adapters, fault }
     }
-}
 
-impl GpuReport {
     /// Returns the adapter that a run uses, or the reason that it is unknown.
     fn known_adapter(&self) -> Result<Option<&AdapterFacts>, &String> {
         match &self.fault {
@@ -91,14 +89,9 @@ impl GpuReport {
 
 impl From<Tried> for AdapterReport {
     fn from((facts, tried): Tried) -> Self {
-        match tried {
-            Ok(timestamps) => Self { facts, timestamps, fault: None },
-            Err(error) => Self {
-                facts,
-                timestamps: Timestamps::Absent { reason: "the driver gave no answer".into() },
-                fault: Some(error.to_string()),
-            },
-        }
+        let fault = tried.as_ref().err().map(ToString::to_string);
+        let no_answer = |_| Timestamps::Absent { reason: "the driver gave no answer".into() };
+        Self { facts, timestamps: tried.unwrap_or_else(no_answer), fault }
     }
 }
 

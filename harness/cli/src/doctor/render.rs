@@ -92,10 +92,8 @@ fn machine(sections: &mut Sections, facts: &Facts) {
     sections.row("system", &format!("{}, kernel {}, {}", fact("os-version"), fact("kernel"), fact("arch")));
     sections.row("processor", fact("cpu"));
     sections.row("cores", &cores(&facts.conditions));
-    sections.row(
-        "frequency",
-        &cpu_hz.map_or(NOT_REPORTED.into(), |hz| format!("{} GHz now", units::digits(hz as f64 / 1e9))),
-    );
+    let gigahertz = |hz: u64| format!("{} GHz now", units::digits(hz as f64 / 1e9));
+    sections.row("frequency", &cpu_hz.map_or(NOT_REPORTED.into(), gigahertz));
     sections.row("governor", governor.as_deref().unwrap_or(NOT_REPORTED));
     sections.row("turbo", switch(*turbo));
     sections.row("random layout", &format!("{} (ASLR)", switch(*aslr)));
@@ -122,14 +120,13 @@ fn switch(on: Option<bool>) -> &'static str {
 }
 
 fn memory(conditions: &MachineState) -> String {
-    let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
-    let limits =
-        if conditions.memory_limit_enforced { "enforced by the system" } else { "enforced by the harness" };
-    format!(
-        "{}, {} available; limits of workers are {limits}",
-        size(conditions.memory_total_bytes),
-        size(conditions.memory_available_bytes)
-    )
+    let (total, available) = (size(conditions.memory_total_bytes), size(conditions.memory_available_bytes));
+    let enforcer = if conditions.memory_limit_enforced { "system" } else { "harness" };
+    format!("{total}, {available} available; limits of workers are enforced by the {enforcer}")
+}
+
+fn size(bytes: Option<u64>) -> String {
+    bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64))
 }
 
 fn gpu(sections: &mut Sections, facts: &Facts) {
@@ -168,29 +165,19 @@ fn adapter_rows(sections: &mut Sections, adapter: &AdapterReport) {
         (Timestamps::Absent { reason }, None) => format!("absent: {reason}"),
     };
     sections.row("  timestamps", &timestamps);
-    sections.row(
-        "  buffers",
-        &format!(
-            "up to {}, {} of it bound at a time",
-            size(facts.max_buffer_bytes),
-            size(facts.max_binding_bytes)
-        ),
-    );
-    sections.row(
-        "  workgroups",
-        &format!(
-            "up to {} in a dimension, {} invocations and {} shared in each",
-            units::count(f64::from(facts.max_workgroups)),
-            units::count(f64::from(facts.max_invocations)),
-            size(u64::from(facts.workgroup_bytes))
-        ),
-    );
+    let (buffer, bound) = (size(facts.max_buffer_bytes), size(facts.max_binding_bytes));
+    sections.row("  buffers", &format!("up to {buffer}, {bound} of it bound at a time"));
+    let count = |number: u32| units::count(f64::from(number));
+    let (groups, invocations) = (count(facts.max_workgroups), count(facts.max_invocations));
+    let shared = size(u64::from(facts.workgroup_bytes));
+    let each =
+        format!("up to {groups} in a dimension, {invocations} invocations and {shared} shared in each");
+    sections.row("  workgroups", &each);
     let features = if facts.features.is_empty() { "none".into() } else { facts.features.join(", ") };
     sections.row("  features", &features);
 }
 
 fn nvidia_device(device: &NvidiaDevice) -> String {
-    let size = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| units::bytes(bytes as f64));
     let processes = match &device.processes {
         None => "processes unknown".into(),
         Some(all) if all.is_empty() => "no process".into(),
@@ -206,27 +193,22 @@ fn insight(sections: &mut Sections, facts: &Facts) {
     for series in telemetry {
         sources.entry(&series.source).or_default().push(&series.name);
     }
-    let mut label = "telemetry";
-    for (source, names) in sources {
-        sections.row(label, &format!("{} (by {source})", names.join(", ")));
-        label = "";
-    }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, reason) in no_telemetry {
         reasons.entry(reason).or_default().push(name);
     }
-    for (reason, names) in reasons {
-        sections.row(label, &format!("no {}: {reason}", names.join(", ")));
-        label = "";
+    let read = sources.iter().map(|(source, names)| format!("{} (by {source})", names.join(", ")));
+    let unread = reasons.iter().map(|(reason, names)| format!("no {}: {reason}", names.join(", ")));
+    for (at, row) in read.chain(unread).enumerate() {
+        sections.row(if at == 0 { "telemetry" } else { "" }, &row);
     }
-    sections
-        .row("flame graphs", &no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}")));
-    let measured =
-        |at: &String| format!("measured {}; a run measures them again after a week", units::minute(at));
-    sections.row(
-        "ceilings",
-        &ceilings.as_ref().map_or("not measured yet; the next run measures them".into(), measured),
-    );
+    let profiles = no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}"));
+    sections.row("flame graphs", &profiles);
+    let ceilings = match ceilings {
+        Some(at) => format!("measured {}; a run measures them again after a week", units::minute(at)),
+        None => "not measured yet; the next run measures them".into(),
+    };
+    sections.row("ceilings", &ceilings);
 }
 
 fn records(sections: &mut Sections, facts: &Facts) {

@@ -99,8 +99,7 @@ impl Reports {
                 None
             }
         });
-        let summary = self.keep(found, &record, gate.as_ref());
-        Ok(summary)
+        Ok(self.keep(found, &record, gate.as_ref()))
     }
 
     /// Summarizes a run and writes the summary beside the record. A failure to write it only costs time later.

@@ -9,3 +9,4 @@ mod story;
 pub use folder::{Course, write};
 pub use index::{FollowedBenchmark, INDEX_FILE, INDEX_FORMAT, MemoryFacts, MemoryIndex, MemoryState};
 pub use story::sentence;
+pub(crate) use story::word;

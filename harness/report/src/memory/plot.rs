@@ -1,12 +1,12 @@
 //! Plot of the memory of a benchmark over its iterations: a standalone SVG with a panel for each series.
 
 use askama::filters::{Html, escape};
-use perfharness_record::memory::{Series, SeriesFinding};
+use perfharness_record::memory::Series;
 use perfharness_record::{MemoryPoint, units};
 use perfharness_verdict::GrowthVerdict;
 use plotters::style::RGBColor;
 
-use super::MemoryFacts;
+use super::{MemoryFacts, word};
 use crate::drawing::color::{self, BAD, GRID, INK, MUTED};
 use crate::drawing::{Align, AxisScale, Canvas, PlotError, draw, failed};
 
@@ -66,7 +66,7 @@ fn panels(facts: &MemoryFacts) -> Vec<Panel> {
     for series in Series::ALL {
         let finding = facts.series.iter().find(|finding| finding.series == series);
         let more = if series == Series::Heap { " since the first point" } else { "" };
-        let verdict = finding.map_or_else(String::new, |finding| format!(": {}", word(finding)));
+        let verdict = finding.map_or_else(String::new, |finding| format!(": {}", word(finding.test.verdict)));
         panels.push(Panel {
             title: format!("{}{more}{verdict}", series.label()),
             points: points_of(&|point| series.of(point)),
@@ -82,14 +82,6 @@ fn panels(facts: &MemoryFacts) -> Vec<Panel> {
     });
     panels.retain(|panel| !panel.points.is_empty());
     panels
-}
-
-fn word(finding: &SeriesFinding) -> &'static str {
-    match finding.test.verdict {
-        GrowthVerdict::Flat => "flat",
-        GrowthVerdict::Grows => "grows",
-        GrowthVerdict::Unclear => "unclear",
-    }
 }
 
 fn draw_panel(canvas: &Canvas<'_>, panel: &Panel, x: &AxisScale, top: i32) -> Result<(), PlotError> {

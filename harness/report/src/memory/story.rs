@@ -74,6 +74,15 @@ fn flat(findings: &[SeriesFinding]) -> String {
     findings.iter().map(each).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns a verdict in a word.
+pub(crate) fn word(verdict: GrowthVerdict) -> &'static str {
+    match verdict {
+        GrowthVerdict::Flat => "flat",
+        GrowthVerdict::Grows => "grows",
+        GrowthVerdict::Unclear => "unclear",
+    }
+}
+
 fn bytes(value: f64) -> String {
     format!("{} byte{}", units::count(value), if value == 1.0 { "" } else { "s" })
 }

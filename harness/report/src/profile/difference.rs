@@ -153,13 +153,7 @@ impl<'a> Common<'a> {
             None if rest.is_empty() => 0,
             None => return None,
         };
-        Some(
-            [outermost]
-                .into_iter()
-                .chain(rest[from..].iter().map(String::as_str))
-                .map(str::to_owned)
-                .collect(),
-        )
+        Some([&[outermost.to_owned()], &rest[from..]].concat())
     }
 }
 

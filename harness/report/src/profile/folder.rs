@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use perfharness_contract::BenchmarkId;
 use perfharness_record::file::RecordError;
 use perfharness_record::{Origin, Profiled, Side, StackProfile};
@@ -120,10 +121,8 @@ fn others(older: &FlameIndex, shots: &[Shot], folder: &Path) -> FlameIndex {
 
 /// Returns the name of a file without the extension of its format.
 fn stem(file: &str) -> &str {
-    let formats =
-        [ProfileFormat::Svg, ProfileFormat::Pprof, ProfileFormat::Folded, ProfileFormat::Speedscope];
-    let end = |format: ProfileFormat| file.strip_suffix(format.extension())?.strip_suffix('.');
-    formats.into_iter().find_map(end).unwrap_or(file)
+    let end = |format: &ProfileFormat| file.strip_suffix(format.extension())?.strip_suffix('.');
+    ProfileFormat::value_variants().iter().find_map(end).unwrap_or(file)
 }
 
 struct GraphWriter<'a> {

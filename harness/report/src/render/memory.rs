@@ -6,11 +6,10 @@ use comfy_table::{Table, presets};
 use perfharness_record::memory::SeriesFinding;
 use perfharness_record::plain_text::plain;
 use perfharness_record::{MemoryPoint, units};
-use perfharness_verdict::GrowthVerdict;
 
 use super::Layout;
-use super::table::{case_heading, trimmed, wrap};
-use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState};
+use super::table::{case_heading, paragraph, trimmed};
+use crate::memory::{Course, MemoryFacts, MemoryIndex, MemoryState, word};
 
 /// Renders the memory of all requested benchmarks.
 pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) -> String {
@@ -22,14 +21,10 @@ pub fn render_memory(index: &MemoryIndex, courses: &[Course], layout: Layout) ->
         case_heading(&mut text, &mut case, id);
         match &entry.memory {
             MemoryState::Taken(facts) => {
-                let said = format!("{}  {}", id.variant, facts.sentence);
-                for line in wrap(&said, layout.width, 1) {
-                    let _ = writeln!(text, " {line}");
-                }
+                paragraph(&mut text, &format!("{}  {}", id.variant, facts.sentence), layout, 1);
                 text += &figures(facts, layout);
-                let absent = facts.absent.iter().map(|(metric, why)| format!("{metric}: {why}"));
-                for line in absent.flat_map(|absent| wrap(&absent, layout.width, 3)) {
-                    let _ = writeln!(text, "   {line}");
+                for (metric, why) in &facts.absent {
+                    paragraph(&mut text, &format!("{metric}: {why}"), layout, 3);
                 }
             }
             MemoryState::Absent { absent } => {
@@ -49,18 +44,13 @@ fn figures(facts: &MemoryFacts, layout: Layout) -> String {
         let at = |point: Option<&MemoryPoint>| {
             point.and_then(|point| series.of(point)).map_or_else(String::new, units::bytes)
         };
-        let verdict = match test.verdict {
-            GrowthVerdict::Flat => "flat",
-            GrowthVerdict::Grows => "grows",
-            GrowthVerdict::Unclear => "unclear",
-        };
         table.add_row([
             format!("  {}", plain(series.label())),
             at(facts.points.first()),
             at(facts.points.last()),
             units::bytes(test.per_iteration),
             test.smallest.map_or_else(String::new, units::bytes),
-            verdict.to_owned(),
+            word(test.verdict).to_owned(),
         ]);
     }
     trimmed(&table)

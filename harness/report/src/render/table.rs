@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
-use perfharness_contract::protocol::Reading;
 use perfharness_contract::{BenchmarkId, MetricDef, OutcomeKind, WorkloadDef, standard};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{
     BenchmarkRecord, CaseEnd, CaseRecord, ClaimRecord, ClaimStatus, MetricRecord, Pairing, RunEnd, RunRecord,
     units,
 };
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 
 use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
@@ -75,11 +75,7 @@ pub(super) fn case_heading(text: &mut String, last: &mut String, id: &BenchmarkI
 
 fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String {
     let Some(workload) = record.workload(&case.workload) else { return String::new() };
-    let benchmarks: Vec<&BenchmarkRecord> = record
-        .benchmarks
-        .iter()
-        .filter(|b| b.id.workload == case.workload && b.id.case == case.case)
-        .collect();
+    let benchmarks = benchmarks_of(record, case);
     let mut text = heading(&case_title(workload, case));
     for line in wrap(&case_facts(case), layout.width, 2) {
         let _ = writeln!(text, "  {line}");
@@ -103,23 +99,23 @@ fn render_case(record: &RunRecord, case: &CaseRecord, layout: Layout) -> String 
     text
 }
 
+/// Returns the benchmarks of a case, whether or not they have figures.
+pub(super) fn benchmarks_of<'a>(record: &'a RunRecord, case: &CaseRecord) -> Vec<&'a BenchmarkRecord> {
+    let of_case = |b: &&BenchmarkRecord| b.id.workload == case.workload && b.id.case == case.case;
+    record.benchmarks.iter().filter(of_case).collect()
+}
+
+/// Returns those that have figures.
+pub(super) fn with_figures<'a>(benchmarks: &[&'a BenchmarkRecord]) -> Vec<&'a BenchmarkRecord> {
+    benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect()
+}
+
 /// Renders the notes of workers; each distinct note once.
 fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
-    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for benchmark in benchmarks {
-        for note in &benchmark.notes {
-            let variant = benchmark.id.variant.as_str();
-            match notes.iter_mut().find(|(known, _)| known == note) {
-                Some((_, variants)) => variants.push(variant),
-                None => notes.push((note, vec![variant])),
-            }
-        }
-    }
+    let notes = benchmarks.iter().flat_map(|b| b.notes.iter().map(|note| (note, b.id.variant.as_str())));
     let mut text = String::new();
-    for (note, variants) in notes {
-        for line in wrap(&format!("{}: {note}", variants.join(", ")), layout.width, 4) {
-            let _ = writeln!(text, "  {line}");
-        }
+    for (note, variants) in grouped(notes) {
+        detail(&mut text, &format!("{}: {note}", variants.join(", ")), layout, 2);
     }
     text
 }
@@ -154,11 +150,7 @@ pub(super) fn case_facts(case: &CaseRecord) -> String {
         Some(CaseEnd::Precise { .. }) => "precise enough".to_owned(),
         Some(CaseEnd::LastLook { .. }) => "all planned launches made".into(),
         Some(CaseEnd::Budget { launches }) => {
-            let few = if *launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE {
-                ", too few to decide"
-            } else {
-                ""
-            };
+            let few = if *launches < MIN_LAUNCHES_TO_DECIDE { ", too few to decide" } else { "" };
             format!("time budget spent{few}")
         }
         Some(CaseEnd::NothingLeft) => "no side left to measure".into(),
@@ -187,14 +179,12 @@ pub(super) fn case_facts(case: &CaseRecord) -> String {
 
 fn outcome_cell(benchmark: &BenchmarkRecord) -> Cell {
     let cell = Cell::new(outcome::word(benchmark));
-    match benchmark.outcome.kind {
-        _ if benchmark.succeeded() => cell.fg(Color::Green),
-        OutcomeKind::Skipped | OutcomeKind::NotRun => cell.fg(Color::Yellow),
-        OutcomeKind::Ok
-        | OutcomeKind::WrongResult
-        | OutcomeKind::OutOfMemory
-        | OutcomeKind::Crashed
-        | OutcomeKind::TimedOut => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+    if benchmark.succeeded() {
+        cell.fg(Color::Green)
+    } else if benchmark.failed() {
+        cell.fg(Color::Red).add_attribute(Attribute::Bold)
+    } else {
+        cell.fg(Color::Yellow)
     }
 }
 
@@ -203,9 +193,7 @@ fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
     let mut text = String::new();
     if let Some(reason) = &benchmark.outcome.reason {
         let line = format!("{} {}: {reason}", benchmark.id.variant, benchmark.outcome.kind.as_str());
-        for line in wrap(&line, layout.width, 4) {
-            let _ = writeln!(text, "  {line}");
-        }
+        detail(&mut text, &line, layout, 2);
     }
     // Output of a variant before it skips itself explains nothing.
     let skipped = benchmark.outcome.kind == OutcomeKind::Skipped;
@@ -214,20 +202,18 @@ fn outcome_details(benchmark: &BenchmarkRecord, layout: Layout) -> String {
         let _ = writeln!(text, "    | {}", plain(&cut));
     }
     for note in benchmark.check.iter().flat_map(|c| &c.notes) {
-        for line in wrap(&format!("{}: {note}", benchmark.id.variant), layout.width, 4) {
-            let _ = writeln!(text, "  {line}");
-        }
+        detail(&mut text, &format!("{}: {note}", benchmark.id.variant), layout, 2);
     }
     text
 }
 
 fn time_with_interval(metric: Option<&MetricRecord>) -> String {
     let Some(metric) = metric else { return "-".into() };
-    let Reading::Value(value) = &metric.value else { return "not measured".into() };
-    let center = units::value(&metric.unit, value.0);
+    let Some(value) = metric.value.value() else { return "not measured".into() };
+    let center = units::value(&metric.unit, value);
     match metric.interval {
         Some(interval) => {
-            let half = (interval.upper - interval.lower) / 2.0 / value.0;
+            let half = (interval.upper - interval.lower) / 2.0 / value;
             format!("{center} ± {}", units::percent(half))
         }
         None => format!("{center} (no interval)"),
@@ -257,24 +243,12 @@ pub(super) fn absences<'a>(
     all: &[&'a MetricDef],
     measured: &[&'a BenchmarkRecord],
 ) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut absences: Vec<(&str, Vec<&str>)> = Vec::new();
-    for metric in all {
-        let readings: Vec<&Reading> =
-            measured.iter().filter_map(|b| Some(&b.metrics.get(metric.id.as_str())?.value)).collect();
-        let reasons: Option<Vec<&str>> = readings
-            .iter()
-            .map(|reading| match reading {
-                Reading::Absent { absent } => Some(absent.as_str()),
-                Reading::Value(_) => None,
-            })
-            .collect();
-        let Some(reason) = reasons.and_then(|all| all.first().copied()) else { continue };
-        match absences.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, labels)) => labels.push(metric.label()),
-            None => absences.push((reason, vec![metric.label()])),
-        }
-    }
-    absences
+    let reason = |metric: &MetricDef| {
+        let readings = measured.iter().filter_map(|b| b.metrics.get(metric.id.as_str()));
+        let reasons: Option<Vec<&str>> = readings.map(|reading| reading.value.absence()).collect();
+        reasons?.first().copied()
+    };
+    grouped(all.iter().filter_map(|metric| Some((reason(metric)?, metric.label()))))
 }
 
 /// Renders the metrics that at least one variant has, unless all their values are zero.
@@ -284,8 +258,7 @@ fn render_metrics(
     benchmarks: &[&BenchmarkRecord],
     layout: Layout,
 ) -> String {
-    let measured: Vec<&BenchmarkRecord> =
-        benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect();
+    let measured = with_figures(benchmarks);
     if measured.is_empty() {
         return String::new();
     }
@@ -311,9 +284,7 @@ fn render_metrics(
         text.push_str(&trimmed(&out));
     }
     for (reason, labels) in absences(&all, &measured) {
-        for line in wrap(&format!("not measured: {}: {reason}", labels.join(", ")), layout.width, 4) {
-            let _ = writeln!(text, "  {line}");
-        }
+        detail(&mut text, &format!("not measured: {}: {reason}", labels.join(", ")), layout, 2);
     }
     let demoted: Vec<String> = all
         .iter()
@@ -322,25 +293,19 @@ fn render_metrics(
         .collect();
     if !demoted.is_empty() {
         let line = format!("~ exact metrics that differed between launches:  {}", demoted.join(", "));
-        for line in wrap(&line, layout.width, 4) {
-            let _ = writeln!(text, "  {line}");
-        }
+        detail(&mut text, &line, layout, 2);
     }
     text
 }
 
 fn metric_cell(metric: Option<&MetricRecord>) -> Cell {
-    let text = match metric {
-        None => "-".to_owned(),
-        Some(metric) => match &metric.value {
-            Reading::Value(value) => {
-                let shown = units::value(&metric.unit, value.0);
-                if metric.demoted { format!("~{shown}") } else { shown }
-            }
-            Reading::Absent { .. } => "-".into(),
-        },
-    };
-    Cell::new(text).set_alignment(CellAlignment::Right)
+    Cell::new(metric.and_then(shown).unwrap_or_else(|| "-".into())).set_alignment(CellAlignment::Right)
+}
+
+/// Formats the value of a metric, if it has one. A tilde marks an exact metric that differed between launches.
+pub(super) fn shown(metric: &MetricRecord) -> Option<String> {
+    let text = units::value(&metric.unit, metric.value.value()?);
+    Some(if metric.demoted { format!("~{text}") } else { text })
 }
 
 fn render_claims(record: &RunRecord, layout: Layout) -> String {
@@ -363,20 +328,14 @@ fn render_claims(record: &RunRecord, layout: Layout) -> String {
             .case
             .as_ref()
             .map_or_else(|| claim.workload.to_string(), |case| format!("{}/{case}", claim.workload));
-        for line in
-            wrap(&format!("{place}: “{}” ({})", definition.statement, definition.source), layout.width, 4)
-        {
-            let _ = writeln!(text, "  {line}");
-        }
+        let statement = format!("{place}: “{}” ({})", definition.statement, definition.source);
+        detail(&mut text, &statement, layout, 2);
         let style = color.on_default();
-        let detail = claim_detail(claim, &words);
-        let body = wrap(&format!("{word}{detail}"), layout.width, 6).join("\n    ");
+        let body = wrap(&format!("{word}{}", claim_detail(claim, &words)), layout.width, 6).join("\n    ");
         let _ = writeln!(text, "    {style}{word}{style:#}{}", body.strip_prefix(word).unwrap_or(&body));
         if let Some(note) = definition.note.as_deref().filter(|note| !noted.contains(note)) {
             noted.push(note);
-            for line in wrap(note, layout.width, 6) {
-                let _ = writeln!(text, "    {line}");
-            }
+            detail(&mut text, note, layout, 4);
         }
     }
     text.push('\n');
@@ -425,9 +384,7 @@ fn render_closing(record: &RunRecord, layout: Layout) -> String {
     lines.extend(open_questions(record));
     let mut text = String::new();
     for line in lines {
-        for line in wrap(&line, layout.width, 2) {
-            let _ = writeln!(text, "{line}");
-        }
+        detail(&mut text, &line, layout, 0);
     }
     text
 }
@@ -440,11 +397,8 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     if !failed.is_empty() {
         lines.push(format!("failed: {}", failed.join(", ")));
     }
-    let open = record
-        .comparisons
-        .iter()
-        .filter(|c| c.metric.as_str() == standard::WALL_TIME)
-        .filter(|c| c.estimate.launches < perfharness_verdict::MIN_LAUNCHES_TO_DECIDE);
+    let walls = record.comparisons.iter().filter(|c| c.metric.as_str() == standard::WALL_TIME);
+    let open = walls.filter(|c| c.estimate.launches < MIN_LAUNCHES_TO_DECIDE);
     let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
     if !open.is_empty() {
         lines.push(format!(
@@ -471,6 +425,30 @@ pub(super) fn trimmed(table: &Table) -> String {
         None => format!("{}\n", line.trim_end()),
     };
     table.lines().map(trim).collect()
+}
+
+/// Appends a text with this indent, as lines of words; a text from outside cannot break them.
+pub(super) fn paragraph(text: &mut String, words: &str, layout: Layout, indent: usize) {
+    for line in wrap(words, layout.width, indent) {
+        let _ = writeln!(text, "{:indent$}{line}", "");
+    }
+}
+
+/// Appends a paragraph that leaves a margin of two columns.
+fn detail(text: &mut String, words: &str, layout: Layout, indent: usize) {
+    paragraph(text, words, Layout { width: layout.width.saturating_sub(2) }, indent);
+}
+
+/// Groups values by key, in the order of their first appearance.
+pub(super) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// Breaks a text into plain lines that leave `indent` columns free; lines after the first are indented by two.

@@ -80,10 +80,13 @@ pub fn chrome_trace(benchmark: &BenchmarkId, timeline: &Timeline) -> ChromeTrace
     name_process(&mut events, HARNESS, "perfharness".into());
     name_thread(&mut events, HARNESS, 1, "phases of the launch".into());
     let mut timed: Vec<(u64, u64, Event)> = Vec::new();
+    let complete = |name, cat, (pid, tid), start_ns, duration_ns: u64| {
+        let (ts, dur) = (microseconds(start_ns, origin_ns), duration_ns as f64 / 1e3);
+        (start_ns, duration_ns, Event::Complete { name, cat, pid, tid, ts, dur })
+    };
     for phase in &timeline.phases {
         let duration = phase.end_ns - phase.start_ns;
-        let span = complete(phase.name.into(), "phase", (HARNESS, 1), phase.start_ns, duration, origin_ns);
-        timed.push((phase.start_ns, duration, span));
+        timed.push(complete(phase.name.into(), "phase", (HARNESS, 1), phase.start_ns, duration));
     }
     name_process(&mut events, WORKER, benchmark.to_string());
     let mut tid = 0;
@@ -98,10 +101,8 @@ pub fn chrome_trace(benchmark: &BenchmarkId, timeline: &Timeline) -> ChromeTrace
             for span in lane {
                 let start = i128::from(span.start_ns) + shift;
                 let start = u64::try_from(start.max(0)).unwrap_or(u64::MAX);
-                let name = plain(&span.name);
-                let place = (WORKER, tid);
-                let event = complete(name, span.kind.as_str(), place, start, span.duration_ns, origin_ns);
-                timed.push((start, span.duration_ns, event));
+                let (name, kind) = (plain(&span.name), span.kind.as_str());
+                timed.push(complete(name, kind, (WORKER, tid), start, span.duration_ns));
             }
         }
     }
@@ -207,18 +208,6 @@ fn name_process(events: &mut Vec<Event>, pid: u32, name: String) {
 fn name_thread(events: &mut Vec<Event>, pid: u32, tid: u32, name: String) {
     events.push(Event::Metadata { name: "thread_name", pid, tid, args: Label::Name(name) });
     events.push(Event::Metadata { name: "thread_sort_index", pid, tid, args: Label::SortIndex(tid) });
-}
-
-fn complete(
-    name: String,
-    cat: &'static str,
-    (pid, tid): (u32, u32),
-    start_ns: u64,
-    duration_ns: u64,
-    origin_ns: u64,
-) -> Event {
-    let ts = microseconds(start_ns, origin_ns);
-    Event::Complete { name, cat, pid, tid, ts, dur: duration_ns as f64 / 1e3 }
 }
 
 /// Converts a time to µs since the origin; dividing by 1000 yields at most three decimal places.

@@ -10,27 +10,8 @@ use serde::Serialize;
 
 use super::{ExportError, definition};
 
-/// The columns: those of the Parquet file and the unit. docs/export.md describes them.
-const COLUMNS: [&str; 18] = [
-    "workload",
-    "case",
-    "variant",
-    "launch",
-    "part",
-    "placement",
-    "block",
-    "round",
-    "position",
-    "mode",
-    "metric",
-    "value",
-    "unit",
-    "iterations",
-    "start",
-    "flags",
-    "dropped",
-    "origin",
-];
+/// The names of the columns: those of the Parquet file and the unit. docs/export.md describes them.
+const HEADER: &str = "workload,case,variant,launch,part,placement,block,round,position,mode,metric,value,unit,iterations,start,flags,dropped,origin\n";
 
 /// One line, in the order of the columns. Numbers that are not finite become `NaN`, `inf` or `-inf`.
 #[derive(Serialize)]
@@ -57,8 +38,7 @@ struct CsvLine<'a> {
 
 pub(super) fn render(record: &RunRecord, samples: &Samples) -> Result<String, ExportError> {
     // The serializer would write the header only with a first line, and a file can have none.
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    writer.write_record(COLUMNS)?;
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(HEADER.as_bytes().to_vec());
     let mut units: HashMap<(&str, &str), &str> = HashMap::new();
     for row in samples.rows() {
         let unit = units.entry((row.workload, row.metric)).or_insert_with(|| unit_of(record, &row));

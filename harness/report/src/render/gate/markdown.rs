@@ -102,20 +102,11 @@ fn table_row(row: &GateRow, told_among: Option<&[GateRow]>) -> String {
 fn again(page: &mut String, rows: &[&GateRow]) {
     let mut commands: Vec<&str> = rows.iter().map(|row| row.reproduce.as_str()).collect();
     commands.dedup();
-    if commands.is_empty() {
-        return;
-    }
-    page.push_str("\n<details><summary>measure again</summary>\n\n");
     let lines = commands.iter().map(|command| format!("- <code>{}</code>\n", escaped(command, SENTENCE)));
-    push(page, lines, MOST_FOR_A_PART, "command");
-    page.push_str("\n</details>\n");
+    details(page, "measure again", "", lines, "command");
 }
 
 fn new(page: &mut String, rows: &[&GateRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    summary(page, "without a baseline", rows);
     let lines = words::by_sentence(rows).into_iter().map(|(sentence, rows)| {
         let names: Vec<String> =
             rows.iter().map(|row| format!("<code>{}</code>", escaped(&row.name(), NAME))).collect();
@@ -125,31 +116,36 @@ fn new(page: &mut String, rows: &[&GateRow]) {
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         format!("- {}: {shown}{more}\n", escaped(&sentence, SENTENCE))
     });
-    push(page, lines, MOST_FOR_A_PART, "line");
-    page.push_str("\n</details>\n");
+    details(page, &summary("without a baseline", rows), "", lines, "line");
 }
 
 fn folded(page: &mut String, what: &str, rows: &[&GateRow], told_among: Option<&[GateRow]>) {
-    if rows.is_empty() {
-        return;
-    }
-    summary(page, what, rows);
-    page.push_str(if told_among.is_some() {
-        "| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n"
-    } else {
-        "| | benchmark | metric | change |\n| --- | --- | --- | --- |\n"
-    });
-    push(page, rows.iter().map(|row| table_row(row, told_among)), MOST_FOR_A_PART, "row");
-    page.push_str("\n</details>\n");
+    let head = match told_among {
+        Some(_) => "| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n",
+        None => "| | benchmark | metric | change |\n| --- | --- | --- | --- |\n",
+    };
+    let lines = rows.iter().map(|row| table_row(row, told_among));
+    details(page, &summary(what, rows), head, lines, "row");
 }
 
-fn summary(page: &mut String, what: &str, rows: &[&GateRow]) {
-    let _ = write!(
-        page,
-        "\n<details><summary>{what}: {} of {}</summary>\n\n",
-        units::counted(rows.len(), "row"),
-        units::counted(words::benchmarks(rows), "benchmark")
-    );
+fn summary(what: &str, rows: &[&GateRow]) -> String {
+    let (figures, benchmarks) = (units::counted(rows.len(), "row"), words::benchmarks(rows));
+    format!("{what}: {figures} of {}", units::counted(benchmarks, "benchmark"))
+}
+
+/// Writes lines that the reader can unfold, if there are any.
+fn details(
+    page: &mut String,
+    summary: &str,
+    head: &str,
+    lines: impl ExactSizeIterator<Item = String>,
+    noun: &str,
+) {
+    if lines.len() > 0 {
+        let _ = write!(page, "\n<details><summary>{summary}</summary>\n\n{head}");
+        push(page, lines, MOST_FOR_A_PART, noun);
+        page.push_str("\n</details>\n");
+    }
 }
 
 /// Appends lines up to this many bytes, or to the end of the page, and states the number of left-out lines.
@@ -172,34 +168,26 @@ fn push(page: &mut String, lines: impl ExactSizeIterator<Item = String>, most: u
 /// GitHub would interpret.
 fn escaped(text: &str, most: usize) -> String {
     const NOTHING: &str = "&#8203;";
+    let reference = |c| format!("&#{};", u32::from(c));
     let text = words::abridged(&plain(text), most);
     let mut out = String::with_capacity(text.len());
     let mut before = ['\0'; 3];
     for (at, c) in text.chars().enumerate() {
-        match c {
-            c if c.is_whitespace() => out.push(' '),
+        let shown = match c {
+            c if c.is_whitespace() => " ".into(),
             // GitHub looks for mentions and references in the rendered text, where a character reference has become
             // its character. A zero-width space prevents that.
-            '@' | '#' => {
-                let _ = write!(out, "&#{};{NOTHING}", u32::from(c));
-            }
+            '@' | '#' => reference(c) + NOTHING,
             // GitHub links web addresses even without markup.
-            '/' if before[2] == ':' => {
-                let _ = write!(out, "{NOTHING}/");
-            }
-            '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => {
-                let _ = write!(out, "{NOTHING}.");
-            }
+            '/' if before[2] == ':' => format!("{NOTHING}/"),
+            '.' if before.iter().all(|c| matches!(c, 'w' | 'W')) => format!("{NOTHING}."),
             // At the beginning of a list item, these would start another item or a heading.
-            '-' | '+' | '=' | '.' if at == 0 || text.chars().take(at).all(|c| c.is_ascii_digit()) => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            ',' | ';' | ':' | '.' | '-' | '+' | '=' | '/' | '%' | '?' | '\'' => out.push(c),
-            c if c.is_ascii_punctuation() => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            c => out.push(c),
-        }
+            '-' | '+' | '=' | '.' if text.chars().take(at).all(|c| c.is_ascii_digit()) => reference(c),
+            ',' | ';' | ':' | '.' | '-' | '+' | '=' | '/' | '%' | '?' | '\'' => c.into(),
+            c if c.is_ascii_punctuation() => reference(c),
+            c => c.into(),
+        };
+        out.push_str(&shown);
         before = [before[1], before[2], c];
     }
     out

@@ -9,7 +9,7 @@ use perfharness_record::units;
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 
 use crate::render::Layout;
-use crate::render::table::wrap;
+use crate::render::table::paragraph;
 use crate::render::words::{self, Weight};
 
 pub(super) fn render(report: &GateReport, layout: Layout) -> String {
@@ -72,13 +72,6 @@ fn folded(text: &mut String, rows: &[&GateRow], what: &str, layout: Layout) {
     let (figures, benchmarks) = (units::counted(rows.len(), "row"), words::benchmarks(rows));
     let line = format!("{what}: {figures} of {}", units::counted(benchmarks, "benchmark"));
     paragraph(text, &line, layout, 0);
-}
-
-/// Renders lines of words; a text from outside cannot break them.
-fn paragraph(text: &mut String, words: &str, layout: Layout, indent: usize) {
-    for line in wrap(&plain(words), layout.width, indent) {
-        let _ = writeln!(text, "{:indent$}{line}", "");
-    }
 }
 
 fn one_line(text: &str) -> String {

@@ -4,14 +4,15 @@ use askama::Template;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use perfharness_record::plain_text::plain;
+use perfharness_record::units;
 use sha2::{Digest as _, Sha256};
 
 use super::plot;
 use super::view::{
-    CaseView, ClaimGroup, ComparisonRow, Comparisons, Count, IndexView, MachineHistory, MachineView, Page,
-    SamplePlot, SharePlot, Trend, WorkloadView,
+    CaseView, ClaimGroup, ComparisonRow, Comparisons, IndexView, MachineHistory, MachineView, Page,
+    SamplePlot, SharePlot, ShareRow, StatusCount, Trend, TrendPoint, WorkloadView,
 };
-use crate::drawing::PlotError;
+use crate::drawing::{AxisScale, PlotError};
 
 const STYLE: &str = include_str!("../../../templates/report/style.css");
 const SCRIPT: &str = include_str!("../../../templates/report/script.js");
@@ -72,7 +73,7 @@ impl Shell {
 struct ClaimsTemplate<'a> {
     tried: &'a [ClaimGroup],
     untried: &'a [ClaimGroup],
-    tally: &'a [Count],
+    tally: &'a [StatusCount],
 }
 
 #[derive(Template)]
@@ -99,19 +100,21 @@ struct PlotTemplate<'a> {
     title: &'a str,
     caption: &'a str,
     svg: String,
-    axis: Option<Axis>,
+    /// The horizontal axis, so that a script can show the value under the pointer.
+    axis: Option<AxisScale>,
     /// The figures as text, for readers who cannot see the plot.
     text: String,
 }
 
-/// The values at the ends of the horizontal axis, and their pixels.
-struct Axis {
-    from: f64,
-    to: f64,
-    first: i32,
-    last: i32,
-    scale: &'static str,
+impl<'a> PlotTemplate<'a> {
+    /// Returns a plot without an axis that a script reads.
+    fn new(title: &'a str, caption: &'a str, svg: String, text: impl Into<String>) -> Self {
+        Self { title, caption, svg, axis: None, text: text.into() }
+    }
 }
+
+/// The caption of a plot with two logarithmic axes.
+const LOGARITHMIC: &str = "Both axes are logarithmic: equal distances mean equal ratios.";
 
 /// The section on the machine and its ceilings.
 #[derive(Template)]
@@ -199,12 +202,9 @@ pub fn render_index(index: &IndexView) -> Result<String, PageError> {
 
 fn workload(workload: &WorkloadView) -> Result<WorkloadTemplate<'_>, PlotError> {
     let scaling = match &workload.scaling {
-        Some(plot) => plot::scaling(plot)?.map(|svg| PlotTemplate {
-            title: &plot.title,
-            caption: "Both axes are logarithmic: equal distances mean equal ratios.",
-            svg,
-            axis: None,
-            text: format!("Figures are in the tables of the cases. {}.", plot.size),
+        Some(plot) => plot::scaling(plot)?.map(|svg| {
+            let text = format!("Figures are in the tables of the cases. {}.", plot.size);
+            PlotTemplate::new(&plot.title, LOGARITHMIC, svg, text)
         }),
         None => None,
     };
@@ -213,50 +213,25 @@ fn workload(workload: &WorkloadView) -> Result<WorkloadTemplate<'_>, PlotError> 
 }
 
 fn case<'a>(workload: &'a str, case: &'a CaseView) -> Result<CaseTemplate<'a>, PlotError> {
-    let samples = match &case.samples {
-        Some(plot) => samples(plot)?,
-        None => None,
-    };
+    let samples = case.samples.as_ref().map(samples).transpose()?.flatten();
     let shares = case.shares.as_ref().map(shares).transpose()?;
     Ok(CaseTemplate { workload, case, samples, shares })
 }
 
 fn samples(plot: &SamplePlot) -> Result<Option<PlotTemplate<'_>>, PlotError> {
-    Ok(plot::samples(plot)?.map(|drawn| PlotTemplate {
-        title: &plot.title,
-        caption: &plot.caption,
-        svg: drawn.svg,
-        axis: Some(Axis {
-            from: drawn.from,
-            to: drawn.to,
-            first: drawn.first,
-            last: drawn.last,
-            scale: if drawn.log { "log" } else { "linear" },
-        }),
-        text: "Levels and intervals are in the table above.".into(),
+    Ok(plot::samples(plot)?.map(|(svg, axis)| {
+        let text = "Levels and intervals are in the table above.";
+        PlotTemplate { axis: Some(axis), ..PlotTemplate::new(&plot.title, &plot.caption, svg, text) }
     }))
 }
 
 fn shares(plot: &SharePlot) -> Result<PlotTemplate<'_>, PlotError> {
-    let rows: Vec<String> = plot
-        .rows
-        .iter()
-        .map(|row| {
-            let parts: Vec<String> = row
-                .parts
-                .iter()
-                .map(|part| format!("{} {}", part.label, perfharness_record::units::percent(part.share)))
-                .collect();
-            format!("{}: {}", row.label, parts.join(", "))
-        })
-        .collect();
-    Ok(PlotTemplate {
-        title: &plot.title,
-        caption: &plot.caption,
-        svg: plot::shares(plot)?,
-        axis: None,
-        text: rows.join("; "),
-    })
+    let row = |row: &ShareRow| {
+        let parts = row.parts.iter().map(|part| format!("{} {}", part.label, units::percent(part.share)));
+        format!("{}: {}", row.label, parts.collect::<Vec<_>>().join(", "))
+    };
+    let rows: Vec<String> = plot.rows.iter().map(row).collect();
+    Ok(PlotTemplate::new(&plot.title, &plot.caption, plot::shares(plot)?, rows.join("; ")))
 }
 
 fn machine(view: &MachineView) -> Result<MachineTemplate<'_>, PlotError> {
@@ -264,34 +239,22 @@ fn machine(view: &MachineView) -> Result<MachineTemplate<'_>, PlotError> {
     let strips = telemetry.flat_map(|telemetry| {
         let last = telemetry.strips.iter().rposition(|strip| !strip.points.is_empty());
         telemetry.strips.iter().enumerate().map(move |(at, strip)| {
-            let plot = (!strip.points.is_empty()).then(|| -> Result<_, PlotError> {
-                Ok(PlotTemplate {
-                    title: &strip.label,
-                    caption: "",
-                    svg: plot::strip(strip, &telemetry.bands, Some(at) == last)?,
-                    axis: None,
-                    text: strip.text.clone(),
-                })
+            let plot = (!strip.points.is_empty()).then(|| {
+                let svg = plot::strip(strip, &telemetry.bands, Some(at) == last)?;
+                Ok::<_, PlotError>(PlotTemplate::new(&strip.label, "", svg, &strip.text))
             });
             Ok(StripTemplate { label: &strip.label, text: &strip.text, plot: plot.transpose()? })
         })
     });
-    let plot = view.roofline.as_ref().map(|roofline| -> Result<_, PlotError> {
-        Ok(PlotTemplate {
-            title: "Roofline",
-            caption: "Both axes are logarithmic: equal distances mean equal ratios.",
-            svg: plot::roofline(roofline)?,
-            axis: None,
-            text: "Figures are in the table below.".into(),
-        })
-    });
-    Ok(MachineTemplate { machine: view, strips: strips.collect::<Result<_, _>>()?, plot: plot.transpose()? })
+    let plot = view.roofline.as_ref().map(plot::roofline).transpose()?;
+    let plot =
+        plot.map(|svg| PlotTemplate::new("Roofline", LOGARITHMIC, svg, "Figures are in the table below."));
+    Ok(MachineTemplate { machine: view, strips: strips.collect::<Result<_, _>>()?, plot })
 }
 
-fn comparison(comparisons: &Comparisons) -> Result<ComparisonTemplate<'_>, PlotError> {
+fn comparison<'a>(comparisons: &'a Comparisons) -> Result<ComparisonTemplate<'a>, PlotError> {
     let reach = comparisons.reach;
-    let row = |row| -> Result<RowTemplate<'_>, PlotError> {
-        let row: &ComparisonRow = row;
+    let row = |row: &'a ComparisonRow| -> Result<RowTemplate<'a>, PlotError> {
         let svg = row.span.as_ref().map(|span| plot::cell(span, reach)).transpose()?;
         Ok(RowTemplate { row, svg })
     };
@@ -306,7 +269,7 @@ fn comparison(comparisons: &Comparisons) -> Result<ComparisonTemplate<'_>, PlotE
 
 fn trends<'a>(caption: &'a str, of: &'a [Trend]) -> Result<TrendsTemplate<'a>, PlotError> {
     let one = |trend: &'a Trend| -> Result<TrendTemplate<'a>, PlotError> {
-        let count = |is: fn(&super::view::TrendPoint) -> bool| trend.points.iter().filter(|p| is(p)).count();
+        let count = |is: fn(&TrendPoint) -> bool| trend.points.iter().filter(|p| is(p)).count();
         let marks = match (count(|p| p.regressed), count(|p| p.accepted)) {
             (0, 0) => String::new(),
             (regressed, 0) => format!("▲ {regressed} regressed"),

@@ -4,6 +4,7 @@
 use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
 use perfharness_record::compare::GateRow;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
+use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 
 /// Number of causes that a sentence names; nobody would read more.
@@ -68,7 +69,13 @@ struct Movement {
 fn movement(row: &GateRow, items: Option<&Items>) -> Option<Movement> {
     let title = row.title.as_deref()?;
     let lower_is_better = row.direction != Some(Direction::Higher);
-    let worse = |ratio: f64| if lower_is_better { ratio > 1.0 } else { ratio < 1.0 };
+    let slower = |ratio: f64, interval: Option<Interval>| {
+        let is_worse = if lower_is_better { ratio > 1.0 } else { ratio < 1.0 };
+        (is_worse && interval.is_some_and(|i| i.lower > 1.0)).then(|| {
+            let text = format!("{title} {}", units::relative(ratio));
+            Movement { class: Class::Time, by: ratio.ln().abs(), text }
+        })
+    };
     match &row.judgement.evidence {
         Evidence::Exact { baseline, candidate, .. } | Evidence::Size { baseline, candidate, .. } => {
             let (baseline, candidate) = (*baseline, *candidate);
@@ -92,19 +99,10 @@ fn movement(row: &GateRow, items: Option<&Items>) -> Option<Movement> {
             }
             Some(Movement { class, by: (candidate / baseline).ln().abs(), text })
         }
-        Evidence::TimePaired(evidence) => {
-            let beyond = evidence.ratio_interval.is_some_and(|i| i.lower > 1.0);
-            (beyond && worse(evidence.ratio)).then(|| slower(title, evidence.ratio))
-        }
-        Evidence::TimeUnpaired(evidence) => (evidence.ratio_interval.lower > 1.0 && worse(evidence.ratio))
-            .then(|| slower(title, evidence.ratio)),
+        Evidence::TimePaired(time) => slower(time.ratio, time.ratio_interval),
+        Evidence::TimeUnpaired(time) => slower(time.ratio, Some(time.ratio_interval)),
         Evidence::None | Evidence::Identical { .. } => None,
     }
-}
-
-fn slower(title: &str, ratio: f64) -> Movement {
-    let text = format!("{title} {}", units::relative(ratio));
-    Movement { class: Class::Time, by: ratio.ln().abs(), text }
 }
 
 /// Returns " (1 more for each of its 100 steps)" if the addition is the same for each item.

@@ -13,6 +13,8 @@ use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 
+use super::table::grouped;
+
 /// The reason that a row is worth showing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
@@ -126,15 +128,10 @@ fn short(commit: &str) -> String {
     }
 }
 
-/// Returns the first characters.
-fn cut(text: &str, characters: usize) -> &str {
-    text.char_indices().nth(characters).map_or(text, |(at, _)| &text[..at])
-}
-
 /// Returns the first characters, with an ellipsis if there are more.
 pub(super) fn abridged(text: &str, characters: usize) -> String {
-    let kept = cut(text, characters);
-    if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
+    let end = text.char_indices().nth(characters);
+    end.map_or_else(|| text.to_owned(), |(at, _)| format!("{}…", &text[..at]))
 }
 
 /// Returns the change of the metric with its interval, if there are figures: "+12.3 % [+10.1 %, +14.6 %]" or "9 →
@@ -177,15 +174,7 @@ pub(in crate::render) fn subject(row: &GateRow) -> String {
 
 /// Groups rows by sentence, in the order of their first appearance.
 pub(super) fn by_sentence<'a>(rows: &[&'a GateRow]) -> Vec<(String, Vec<&'a GateRow>)> {
-    let mut groups: Vec<(String, Vec<&GateRow>)> = Vec::new();
-    for row in rows {
-        let said = sentence(row);
-        match groups.iter_mut().find(|(sentence, _)| *sentence == said) {
-            Some((_, group)) => group.push(row),
-            None => groups.push((said, vec![row])),
-        }
-    }
-    groups
+    grouped(rows.iter().map(|row| (sentence(row), *row)))
 }
 
 /// Words a remark.

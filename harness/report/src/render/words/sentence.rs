@@ -3,9 +3,7 @@
 use perfharness_record::compare::{Against, GateRow};
 use perfharness_record::units;
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{
-    Advisory, End, Evidence, PairedEvidence, Reason, SPEED_UP, UnpairedEvidence, Verdict, Why,
-};
+use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Verdict, Why};
 
 /// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
 ///
@@ -36,8 +34,22 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             }
             parts
         }
-        Evidence::TimePaired(evidence) => paired(row, evidence),
-        Evidence::TimeUnpaired(evidence) => unpaired(row, evidence),
+        Evidence::TimePaired(time) => {
+            let launches = time.estimate.launches;
+            let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
+            let found = format!("{} over {over}", effect(row, time.ratio, time.ratio_interval));
+            let mut parts = timed(row, found, time.threshold, time.smallest_detectable);
+            let if_kept = |verdict: Verdict| format!("{} if the disturbed blocks counted", verdict.name());
+            parts.extend(time.verdict_if_kept.map(if_kept));
+            parts
+        }
+        Evidence::TimeUnpaired(time) => {
+            let runs = |count: usize| units::counted(count, "run");
+            let (ours, theirs) = (runs(time.candidate_runs), runs(time.baseline_runs));
+            let found = effect(row, time.ratio, Some(time.ratio_interval));
+            let found = format!("{found} by {ours} against {theirs}");
+            timed(row, found, time.threshold, time.smallest_detectable)
+        }
     };
     if judgement.beyond_acknowledged {
         let names_version = matches!(judgement.reason, Reason::Redefined { .. });
@@ -63,29 +75,10 @@ fn amount(baseline: f64, candidate: f64, unit: &str) -> String {
     format!("{change} {word}: {} against {}", figure(candidate), figure(baseline))
 }
 
-fn paired(row: &GateRow, evidence: &PairedEvidence) -> Vec<String> {
-    let launches = evidence.estimate.launches;
-    let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
-    let mut parts = vec![
-        format!("{} over {over}", effect(row, evidence.ratio, evidence.ratio_interval)),
-        format!("threshold {}", percent(evidence.threshold)),
-    ];
-    parts.extend(conclusion(row, evidence.smallest_detectable));
-    if let Some(verdict) = evidence.verdict_if_kept {
-        parts.push(format!("{} if the disturbed blocks counted", verdict.name()));
-    }
-    parts
-}
-
-fn unpaired(row: &GateRow, evidence: &UnpairedEvidence) -> Vec<String> {
-    let runs = |count: usize| units::counted(count, "run");
-    let (ours, theirs) = (runs(evidence.candidate_runs), runs(evidence.baseline_runs));
-    let found = effect(row, evidence.ratio, Some(evidence.ratio_interval));
-    let mut parts = vec![
-        format!("{found} by {ours} against {theirs}"),
-        format!("threshold {}", percent(evidence.threshold)),
-    ];
-    parts.extend(conclusion(row, evidence.smallest_detectable));
+/// Adds threshold and conclusion to the finding of a time.
+fn timed(row: &GateRow, found: String, threshold: f64, smallest_detectable: Option<f64>) -> Vec<String> {
+    let mut parts = vec![found, format!("threshold {}", percent(threshold))];
+    parts.extend(conclusion(row, smallest_detectable));
     parts
 }
 

@@ -14,18 +14,8 @@ const LEFT: i32 = 176;
 const RIGHT: i32 = 744;
 const FONT: u32 = 23;
 
-/// A plot with the scale of its axis, so that a script can show the value under the pointer.
-pub(in crate::render::page) struct Drawn {
-    pub(in crate::render::page) svg: String,
-    pub(in crate::render::page) from: f64,
-    pub(in crate::render::page) to: f64,
-    pub(in crate::render::page) first: i32,
-    pub(in crate::render::page) last: i32,
-    pub(in crate::render::page) log: bool,
-}
-
-/// Draws the samples of a case; `None` if no sample is positive.
-pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<Drawn>, PlotError> {
+/// Draws the samples of a case, and returns the horizontal axis as well; `None` if no sample is positive.
+pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<(String, AxisScale)>, PlotError> {
     let values = plot.rows.iter().flat_map(|row| {
         let bounds = row.interval.map(|(lower, upper)| [lower, upper]);
         let levels = row.level.into_iter().chain(bounds.into_iter().flatten());
@@ -40,8 +30,7 @@ pub(in crate::render::page) fn samples(plot: &SamplePlot) -> Result<Option<Drawn
         }
         Ok(())
     })?;
-    let AxisScale { from, to, first, last, log } = scale;
-    Ok(Some(Drawn { svg, from, to, first, last, log }))
+    Ok(Some((svg, scale)))
 }
 
 fn axis(canvas: &Canvas<'_>, scale: &AxisScale, bottom: i32) -> Result<(), PlotError> {

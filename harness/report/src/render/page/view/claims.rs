@@ -1,40 +1,35 @@
 //! Claims of the documents, and whether they hold here.
 
+use perfharness_contract::ClaimDef;
 use perfharness_record::{ClaimRecord, ClaimStatus, RunRecord};
 use serde::Serialize;
 
-use super::{Badge, Count, Tone, fragment};
+use super::{Badge, StatusCount, Tone, fragment};
 use crate::render::claims::{ClaimWords, status};
+use crate::render::table::grouped;
 
 /// One claim with the cases that it was tried in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClaimGroup {
-    /// The workload.
+pub(crate) struct ClaimGroup {
     pub workload: String,
-    /// The statement of the document.
     pub statement: String,
     /// Document and section.
     pub source: String,
     /// A note needed to interpret the result.
     pub note: Option<String>,
-    /// Each case.
     pub cases: Vec<ClaimCase>,
 }
 
 /// One claim in one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClaimCase {
+pub(crate) struct ClaimCase {
     /// The case; absent for a claim that no measurement can decide.
     pub case: Option<String>,
-    /// The fragment identifier of the case in the page.
     pub fragment: Option<String>,
     /// Whether it holds.
     pub status: Badge,
-    /// The promised value.
     pub promised: String,
-    /// The measured value.
     pub measured: String,
-    /// Its interval.
     pub interval: Option<String>,
     /// The compared variants.
     pub sides: Option<String>,
@@ -44,32 +39,24 @@ pub struct ClaimCase {
 
 impl ClaimGroup {
     /// Whether it was tried in a case.
-    pub fn was_tried(&self) -> bool {
+    pub(crate) fn was_tried(&self) -> bool {
         self.cases.iter().any(|case| case.case.is_some())
     }
 }
 
 pub(super) fn claims(record: &RunRecord) -> Vec<ClaimGroup> {
-    let mut groups: Vec<(&ClaimRecord, ClaimGroup)> = Vec::new();
-    for claim in &record.claims {
-        let Some(words) = ClaimWords::of(record, claim) else { continue };
-        let case = one(claim, &words);
-        let same = |known: &ClaimRecord| known.workload == claim.workload && known.claim == claim.claim;
-        match groups.iter_mut().find(|(known, _)| same(known)) {
-            Some((_, group)) => group.cases.push(case),
-            None => groups.push((
-                claim,
-                ClaimGroup {
-                    workload: claim.workload.to_string(),
-                    statement: words.definition.statement.clone(),
-                    source: words.definition.source.clone(),
-                    note: words.definition.note.clone(),
-                    cases: vec![case],
-                },
-            )),
-        }
-    }
-    let mut groups: Vec<ClaimGroup> = groups.into_iter().map(|(_, group)| group).collect();
+    let claims = record.claims.iter().filter_map(|claim| {
+        let words = ClaimWords::of(record, claim)?;
+        Some(((claim.workload.as_str(), words.definition), one(claim, &words)))
+    });
+    let group = |((workload, definition), cases): ((&str, &ClaimDef), _)| ClaimGroup {
+        workload: workload.to_owned(),
+        statement: definition.statement.clone(),
+        source: definition.source.clone(),
+        note: definition.note.clone(),
+        cases,
+    };
+    let mut groups: Vec<ClaimGroup> = grouped(claims).into_iter().map(group).collect();
     // Tried claims first: only few readers care about those that no measurement decides.
     groups.sort_by_key(|group| !group.was_tried());
     groups
@@ -99,12 +86,12 @@ fn badge(of: ClaimStatus) -> Badge {
     Badge::new(sign, status(of), tone)
 }
 
-pub(super) fn tally(record: &RunRecord) -> Vec<Count> {
+pub(super) fn tally(record: &RunRecord) -> Vec<StatusCount> {
     let all = [ClaimStatus::Met, ClaimStatus::NotMet, ClaimStatus::Undecided, ClaimStatus::NotMeasurable];
     let count = |status| record.claims.iter().filter(|claim| claim.status == status).count();
     all.into_iter()
         .map(|status| (badge(status), count(status)))
         .filter(|(_, count)| *count > 0)
-        .map(|(badge, count)| Count { word: badge.word, tone: badge.tone, count })
+        .map(|(badge, count)| StatusCount { word: badge.word, tone: badge.tone, count })
         .collect()
 }

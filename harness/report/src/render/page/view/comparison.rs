@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use perfharness_record::compare::{GateReport, GateRow};
-use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 use serde::Serialize;
 
@@ -12,7 +11,7 @@ use crate::render::words::{self, Weight};
 
 /// The judgements of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparisons {
+pub(crate) struct Comparisons {
     /// The measured code and its references.
     pub held_against: String,
     /// Number of rows with each verdict.
@@ -27,24 +26,19 @@ pub struct Comparisons {
 
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ComparisonRow {
-    /// The verdict.
+pub(crate) struct ComparisonRow {
     pub verdict: Badge,
     /// Its rank, worst first.
     pub rank: usize,
-    /// The workload.
     pub workload: String,
-    /// The benchmark.
     pub benchmark: String,
     /// The fragment identifier of its case, if the page has it.
     pub fragment: Option<String>,
     /// The metric and its reference.
     pub subject: String,
-    /// The change.
     pub change: Figure,
     /// Its position on the axis; absent if there is no ratio.
     pub span: Option<Span>,
-    /// The verdict in a sentence.
     pub sentence: String,
     /// Other figures that moved, for a time that got worse.
     pub diagnosis: Option<String>,
@@ -54,14 +48,12 @@ pub struct ComparisonRow {
 
 /// A ratio on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Span {
+pub(crate) struct Span {
     /// Ratio of candidate to reference.
     pub ratio: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// The threshold, as a share.
     pub threshold: f64,
-    /// Its tone.
     pub tone: Tone,
 }
 
@@ -116,29 +108,17 @@ fn one(rank: usize, row: &GateRow, rows: &[GateRow], places: &BTreeSet<&str>) ->
 }
 
 fn span(evidence: &Evidence, tone: Tone) -> Option<Span> {
-    let bounds = |interval: Interval| (interval.lower, interval.upper);
-    let span = match evidence {
+    let (ratio, interval, threshold) = match evidence {
         Evidence::None | Evidence::Identical { .. } => return None,
-        Evidence::Exact { baseline, candidate, .. } => {
-            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: 0.0, tone }
-        }
+        Evidence::Exact { baseline, candidate, .. } => (ratio(*baseline, *candidate), None, 0.0),
         Evidence::Size { baseline, candidate, relative, .. } => {
-            Span { ratio: ratio(*baseline, *candidate), interval: None, threshold: *relative, tone }
+            (ratio(*baseline, *candidate), None, *relative)
         }
-        Evidence::TimePaired(evidence) => Span {
-            ratio: evidence.ratio,
-            interval: evidence.ratio_interval.map(bounds),
-            threshold: evidence.threshold,
-            tone,
-        },
-        Evidence::TimeUnpaired(evidence) => Span {
-            ratio: evidence.ratio,
-            interval: Some(bounds(evidence.ratio_interval)),
-            threshold: evidence.threshold,
-            tone,
-        },
+        Evidence::TimePaired(time) => (time.ratio, time.ratio_interval, time.threshold),
+        Evidence::TimeUnpaired(time) => (time.ratio, Some(time.ratio_interval), time.threshold),
     };
-    (span.ratio.is_finite() && span.ratio > 0.0).then_some(span)
+    let interval = interval.map(|interval| (interval.lower, interval.upper));
+    (ratio.is_finite() && ratio > 0.0).then_some(Span { ratio, interval, threshold, tone })
 }
 
 /// No change if both values are 0.

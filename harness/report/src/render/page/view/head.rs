@@ -1,10 +1,10 @@
 //! The top of a page: failures and regressions, the measured code and machine, and the limits of the run.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use perfharness_contract::{OutcomeKind, standard};
-use perfharness_record::{
-    BenchmarkRecord, ComparisonRecord, RunEnd, RunRecord, SourceState, short_commit, units,
-};
+use perfharness_record::{ComparisonRecord, Outcome, RunEnd, RunRecord, SourceState, short_commit, units};
 use perfharness_verdict::judge::{GateOutcome, Verdict};
 use perfharness_verdict::{MIN_LAUNCHES_TO_DECIDE, median};
 use serde::Serialize;
@@ -17,14 +17,12 @@ const PROBLEMS: usize = 12;
 
 /// The top of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Head {
-    /// The verdict on the run.
+pub(crate) struct Head {
     pub verdict: Badge,
     /// The verdict in a sentence.
     pub sentence: String,
     /// Failures and regressions, worst first.
     pub problems: Vec<Problem>,
-    /// Number of further problems.
     pub more_problems: usize,
     /// The measured code, the machine and the time.
     pub facts: Vec<Fact>,
@@ -34,12 +32,9 @@ pub struct Head {
 
 /// A failure or a regression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Problem {
-    /// Its kind.
+pub(crate) struct Problem {
     pub badge: Badge,
-    /// Its subject.
     pub name: String,
-    /// Its description.
     pub text: String,
     /// The fragment identifier of the details.
     pub fragment: Option<String>,
@@ -47,10 +42,8 @@ pub struct Problem {
 
 /// A fact with its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fact {
-    /// Its name.
+pub(crate) struct Fact {
     pub name: String,
-    /// The fact.
     pub value: String,
 }
 
@@ -86,15 +79,14 @@ fn verdict(material: &Material<'_>) -> (Badge, String) {
         format!("{} of {} ended as expected", units::count(ok as f64), units::counted(all, "benchmark"))
     };
     if let Some(gate) = material.gate {
-        let badge = match gate.outcome {
-            GateOutcome::Ok => Badge::new("✔", words::outcome(gate.outcome), Tone::Good),
+        let (sign, tone) = match gate.outcome {
+            GateOutcome::Ok => ("✔", Tone::Good),
             GateOutcome::Undecided | GateOutcome::NothingCompared | GateOutcome::Redefined => {
-                Badge::new("?", words::outcome(gate.outcome), Tone::Open)
+                ("?", Tone::Open)
             }
-            GateOutcome::Regressed | GateOutcome::Failed => {
-                Badge::new("✖", words::outcome(gate.outcome), Tone::Bad)
-            }
+            GateOutcome::Regressed | GateOutcome::Failed => ("✖", Tone::Bad),
         };
+        let badge = Badge::new(sign, words::outcome(gate.outcome), tone);
         let (held, tally) = (words::held_against(gate), words::tally(gate.tally()));
         let sentence = format!("{}. Judged {held}: {tally}.", first_upper(&of_run));
         return (badge, sentence);
@@ -116,17 +108,20 @@ fn first_upper(text: &str) -> String {
 
 fn problems(material: &Material<'_>) -> Vec<Problem> {
     let record = material.record;
+    let failure = |outcome: &Outcome, name, fragment| Problem {
+        badge: Badge::new("✖", outcome.kind.as_str(), Tone::Bad),
+        name,
+        text: outcome.reason.clone().unwrap_or_default(),
+        fragment,
+    };
     let mut problems = Vec::new();
     for worker in record.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {
-        problems.push(Problem {
-            badge: Badge::new("✖", worker.outcome.kind.as_str(), Tone::Bad),
-            name: format!("worker {}", worker.name),
-            text: worker.outcome.reason.clone().unwrap_or_default(),
-            fragment: None,
-        });
+        problems.push(failure(&worker.outcome, format!("worker {}", worker.name), None));
     }
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
-        problems.push(failure(benchmark));
+        let id = &benchmark.id;
+        let place = fragment("case", &format!("{}/{}", id.workload, id.case));
+        problems.push(failure(&benchmark.outcome, id.to_string(), Some(place)));
     }
     let rows = material.gate.iter().flat_map(|gate| &gate.rows);
     // The failures of this run are already in the list.
@@ -142,15 +137,6 @@ fn problems(material: &Material<'_>) -> Vec<Problem> {
         }
     }
     problems
-}
-
-fn failure(benchmark: &BenchmarkRecord) -> Problem {
-    Problem {
-        badge: Badge::new("✖", benchmark.outcome.kind.as_str(), Tone::Bad),
-        name: benchmark.id.to_string(),
-        text: benchmark.outcome.reason.clone().unwrap_or_default(),
-        fragment: Some(fragment("case", &format!("{}/{}", benchmark.id.workload, benchmark.id.case))),
-    }
 }
 
 fn facts(record: &RunRecord) -> Vec<Fact> {
@@ -226,12 +212,9 @@ fn limits(material: &Material<'_>) -> Vec<String> {
     let mut limits = Vec::new();
     limits.extend(smallest_detectable(record));
     limits.extend(dropped(record));
-    let names = |kind: OutcomeKind| {
-        let those = record.benchmarks.iter().filter(|b| b.outcome.kind == kind && !b.succeeded());
-        those.map(|b| b.id.to_string()).collect::<Vec<_>>()
-    };
     for (kind, word) in [(OutcomeKind::Skipped, "skipped"), (OutcomeKind::NotRun, "not run")] {
-        let names = names(kind);
+        let those = record.benchmarks.iter().filter(|b| b.outcome.kind == kind && !b.succeeded());
+        let names: Vec<String> = those.map(|b| b.id.to_string()).collect();
         if !names.is_empty() {
             limits.push(format!("{word}: {}", some(&names)));
         }
@@ -250,9 +233,8 @@ fn limits(material: &Material<'_>) -> Vec<String> {
     if let Err(why) = material.samples {
         limits.push(format!("plots show launches instead of samples: {why}"));
     }
-    limits.extend(
-        material.gate.iter().flat_map(|gate| &gate.remarks).map(|remark| words::remark(remark).into_owned()),
-    );
+    let remarks = material.gate.iter().flat_map(|gate| &gate.remarks);
+    limits.extend(remarks.map(|remark| words::remark(remark).into_owned()));
     limits.extend(material.remarks.iter().cloned());
     limits
 }
@@ -286,7 +268,7 @@ fn smallest_detectable(record: &RunRecord) -> Option<String> {
 
 fn dropped(record: &RunRecord) -> Option<String> {
     let blocks: u64 = record.cases.iter().map(|case| case.blocks).sum();
-    let mut causes: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    let mut causes: BTreeMap<&str, u64> = BTreeMap::new();
     for (cause, count) in record.cases.iter().flat_map(|case| &case.dropped_blocks) {
         *causes.entry(cause).or_default() += count;
     }

@@ -18,21 +18,16 @@ const RUNS_OF_PAGE: usize = 60;
 
 /// Trends in the page of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct HistoryView {
-    /// The caption.
+pub(crate) struct HistoryView {
     pub caption: String,
-    /// A trend for each benchmark.
     pub trends: Vec<Trend>,
 }
 
 /// Wall time of one benchmark over runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trend {
-    /// The workload.
+pub(crate) struct Trend {
     pub workload: String,
-    /// The benchmark.
     pub benchmark: String,
-    /// The latest value.
     pub latest: Figure,
     /// The latest value divided by the previous one.
     pub change: Figure,
@@ -44,7 +39,7 @@ pub struct Trend {
 
 /// One run, or several if there are too many to draw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TrendPoint {
+pub(crate) struct TrendPoint {
     /// The median wall time in ns.
     pub wall: f64,
     /// Whether figures were accepted here.
@@ -57,46 +52,40 @@ pub struct TrendPoint {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IndexView {
     /// The number of runs and machine classes.
-    pub sentence: String,
+    pub(crate) sentence: String,
     /// The runs, latest first.
-    pub runs: Vec<RunRow>,
+    pub(crate) runs: Vec<RunRow>,
     /// Trends, by machine class; that of the latest run first.
-    pub machines: Vec<MachineHistory>,
+    pub(crate) machines: Vec<MachineHistory>,
     /// Files that could not be read.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// One run in the index.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunRow {
+pub(crate) struct RunRow {
     /// Its page, relative to the index.
     pub page: String,
     /// The commit, shortened, or another name of the run.
     pub name: String,
-    /// The branch.
     pub branch: String,
     /// The start of the run.
     pub when: String,
     /// The start in s, to sort by.
     pub at: Option<f64>,
-    /// Its verdict.
     pub verdict: Badge,
     /// The result in short.
     pub text: String,
-    /// The machine class.
     pub class: String,
 }
 
 /// Trends on one machine class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MachineHistory {
-    /// The machine class.
+pub(crate) struct MachineHistory {
     pub class: String,
-    /// Its fragment identifier.
     pub fragment: String,
     /// The number of runs.
     pub caption: String,
-    /// The trends of its benchmarks.
     pub trends: Vec<Trend>,
 }
 
@@ -164,6 +153,7 @@ pub fn index(summaries: &[RunSummary], remarks: Vec<String>) -> IndexView {
 
 fn row(run: &RunSummary) -> RunRow {
     let at = run.started.parse::<Timestamp>().ok();
+    let all = units::counted(run.benchmarks.len(), "benchmark");
     RunRow {
         page: run.page.clone(),
         name: run.name.clone(),
@@ -171,16 +161,8 @@ fn row(run: &RunSummary) -> RunRow {
         when: at.map_or_else(|| run.started.clone(), |at| at.strftime("%Y-%m-%d %H:%M").to_string()),
         at: at.map(|at| at.as_second() as f64),
         verdict: verdict(run.standing),
-        text: result(run),
+        text: run.tally.map_or_else(|| all.clone(), |tally| format!("{all}; {}", words::tally(tally))),
         class: run.class.clone(),
-    }
-}
-
-fn result(run: &RunSummary) -> String {
-    let all = units::counted(run.benchmarks.len(), "benchmark");
-    match run.tally {
-        Some(tally) => format!("{all}; {}", words::tally(tally)),
-        None => all,
     }
 }
 

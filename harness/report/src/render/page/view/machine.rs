@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perfharness_contract::{Number, Reading, standard};
 use perfharness_record::ceilings::{Ceiling, Ceilings, DEVICE_COPY, HOST_COPY, OPERATIONS};
 use perfharness_record::telemetry::{Column, Telemetry, WorkerColumns, quantity};
-use perfharness_record::{RunRecord, units};
+use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use serde::Serialize;
 
 use super::Figure;
@@ -16,32 +16,28 @@ const POINTS: usize = 300;
 
 /// The contents of the section on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct MachineView {
-    /// Telemetry during the run.
+pub(crate) struct MachineView {
     pub telemetry: Option<TelemetryView>,
-    /// The ceilings of the machine.
     pub ceilings: Option<CeilingsView>,
-    /// The benchmarks below these ceilings.
     pub roofline: Option<Roofline>,
 }
 
 impl MachineView {
     /// Whether the section is empty.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// Telemetry of the machine during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TelemetryView {
+pub(crate) struct TelemetryView {
     /// The number, interval and cost of the readings.
     pub caption: String,
     /// One strip for each series.
     pub strips: Vec<Strip>,
     /// Measured workloads: name, start and end in s.
     pub bands: Vec<(String, f64, f64)>,
-    /// Resources that the workers used.
     pub workers: Vec<WorkerUse>,
     /// Limits on the clocks, and quantities without readings.
     pub notes: Vec<String>,
@@ -49,14 +45,13 @@ pub struct TelemetryView {
 
 /// A series over the time of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Strip {
+pub(crate) struct Strip {
     /// The name of the series and its GPU.
     pub label: String,
     /// The values in words.
     pub text: String,
     /// The top of the axis, which begins at 0.
     pub top: f64,
-    /// The top of the axis in words.
     pub top_text: String,
     /// Time in s and value, if there is one; empty if the value never changed.
     pub points: Vec<(f64, Option<f64>)>,
@@ -64,7 +59,7 @@ pub struct Strip {
 
 /// Resources that the processes of a benchmark used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WorkerUse {
+pub(crate) struct WorkerUse {
     /// The benchmark, and its side if it has two.
     pub benchmark: String,
     /// Number of processors that it kept busy.
@@ -75,13 +70,12 @@ pub struct WorkerUse {
     pub read: Figure,
     /// Bytes written to storage by the process that wrote most.
     pub written: Figure,
-    /// Number of readings.
     pub readings: usize,
 }
 
 /// The ceilings of the machine, for a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CeilingsView {
+pub(crate) struct CeilingsView {
     /// The time of measuring.
     pub measured: String,
     /// Name, and value or reason for its absence.
@@ -90,21 +84,19 @@ pub struct CeilingsView {
 
 /// Rates of arithmetic over intensity, below the ceilings of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Roofline {
+pub(crate) struct Roofline {
     /// Ceiling of operations per second, if known.
     pub operations: Option<f64>,
     /// Memories: name, and ceiling in bytes per second.
     pub memories: Vec<(String, f64)>,
-    /// The benchmarks.
     pub points: Vec<RooflinePoint>,
 }
 
 /// A benchmark below the roof.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RooflinePoint {
+pub(crate) struct RooflinePoint {
     /// Its case and variant.
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Operations per byte.
     pub intensity: Figure,
@@ -317,32 +309,24 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
         let text = if unit.is_empty() { units::digits(value) } else { units::value(unit, value) };
         Figure::new(text, value)
     };
-    let mut points = Vec::new();
-    for benchmark in &record.benchmarks {
-        let Some(workload) = record.workload(&benchmark.id.workload) else { continue };
-        let Some(floor) = workload.case(&benchmark.id.case).and_then(|case| case.floor) else { continue };
+    let point = |benchmark: &BenchmarkRecord| {
+        let id = &benchmark.id;
+        let workload = record.workload(&id.workload)?;
+        let floor = workload.case(&id.case)?.floor?;
         let bytes = floor.device_bytes + floor.host_bytes;
-        let wall = benchmark.metrics.get(standard::WALL_TIME).and_then(|metric| metric.value.value());
-        let Some(wall) = wall.filter(|wall| *wall > 0.0 && floor.operations > 0.0 && bytes > 0.0) else {
-            continue;
-        };
+        let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
         let (intensity, rate) = (floor.operations / bytes, floor.operations / wall * 1e9);
         // The axes are logarithmic.
-        if ![intensity, rate].iter().all(|value| value.is_finite() && *value > 0.0) {
-            continue;
-        }
-        points.push(RooflinePoint {
-            label: format!(
-                "{}/{}{}",
-                benchmark.id.case,
-                benchmark.id.variant,
-                if runs_on_gpu(benchmark) { " (GPU)" } else { "" }
-            ),
-            hue: hue(workload, benchmark.id.variant.as_str()),
+        let all = [floor.operations, bytes, wall, intensity, rate];
+        let on = if runs_on_gpu(benchmark) { " (GPU)" } else { "" };
+        all.iter().all(|value| value.is_finite() && *value > 0.0).then(|| RooflinePoint {
+            label: format!("{}/{}{on}", id.case, id.variant),
+            hue: hue(workload, id.variant.as_str()),
             intensity: figure(intensity, ""),
             rate: figure(rate, "/s"),
-        });
-    }
+        })
+    };
+    let points: Vec<RooflinePoint> = record.benchmarks.iter().filter_map(point).collect();
     let memories = [DEVICE_COPY, HOST_COPY];
     let memories = memories.into_iter().filter_map(|name| Some((name.to_owned(), known(name)?))).collect();
     (!points.is_empty()).then(|| Roofline { operations: known(OPERATIONS), memories, points })

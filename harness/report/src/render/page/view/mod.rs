@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-pub use claims::{ClaimCase, ClaimGroup};
-pub use comparison::{ComparisonRow, Comparisons, Span};
-pub use head::{Fact, Head, Problem};
-pub use history::{HistoryView, IndexView, MachineHistory, RunRow, Trend, TrendPoint, index};
-pub use machine::{CeilingsView, MachineView, Roofline, RooflinePoint, Strip, TelemetryView, WorkerUse};
-pub use plots::{PlotRow, SamplePlot, ScalingLine, ScalingPlot, Share, SharePlot, ShareRow};
-pub use workload::{CaseView, CountRow, VariantRow, WorkloadView};
+pub(super) use claims::ClaimGroup;
+pub(super) use comparison::{ComparisonRow, Comparisons, Span};
+use head::Head;
+pub(super) use history::{HistoryView, MachineHistory, Trend, TrendPoint};
+pub use history::{IndexView, index};
+pub(super) use machine::{MachineView, Roofline, Strip};
+pub(super) use plots::{PlotRow, SamplePlot, ScalingPlot, SharePlot, ShareRow};
+pub(super) use workload::{CaseView, WorkloadView};
 
 use perfharness_record::RunRecord;
 use perfharness_record::compare::GateReport;
@@ -51,29 +52,24 @@ pub struct Material<'a> {
 /// The contents of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
-    /// The title of the window.
-    pub title: String,
+    pub(crate) title: String,
     /// The summary at the top.
-    pub head: Head,
-    /// Claims of the documents.
-    pub claims: Vec<ClaimGroup>,
+    pub(crate) head: Head,
+    pub(crate) claims: Vec<ClaimGroup>,
     /// Number of claims with each status.
-    pub claim_tally: Vec<Count>,
-    /// Telemetry and ceilings of the machine.
-    pub machine: MachineView,
-    /// The workloads.
-    pub workloads: Vec<WorkloadView>,
+    pub(crate) claim_tally: Vec<StatusCount>,
+    pub(crate) machine: MachineView,
+    pub(crate) workloads: Vec<WorkloadView>,
     /// Judgements against a baseline or a base.
-    pub comparisons: Option<Comparisons>,
-    /// Trends over the known runs.
-    pub history: Option<HistoryView>,
+    pub(crate) comparisons: Option<Comparisons>,
+    pub(crate) history: Option<HistoryView>,
     /// Words to filter rows by.
-    pub verdicts: Vec<String>,
+    pub(crate) verdicts: Vec<String>,
 }
 
 /// A text for people, and a number to sort by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// The text; a dash if there is no value.
     pub text: String,
     /// The number, if it is finite.
@@ -90,26 +86,23 @@ impl Figure {
     }
 
     /// Returns the sort key of a cell; empty if there is no number.
-    pub fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         self.value.map_or_else(String::new, |value| value.to_string())
     }
 }
 
 /// A word and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Count {
-    /// The word.
+pub(crate) struct StatusCount {
     pub word: String,
-    /// Its tone.
     pub tone: Tone,
-    /// Number of occurrences.
     pub count: usize,
 }
 
 /// The tone of a statement; a word or a sign always accompanies its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tone {
+pub(crate) enum Tone {
     /// As expected, or better.
     Good,
     /// Wrong, or worse.
@@ -122,7 +115,7 @@ pub enum Tone {
 
 impl Tone {
     /// Returns the class of the style sheet.
-    pub fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
             Self::Bad => "bad",
@@ -134,12 +127,9 @@ impl Tone {
 
 /// A word with a sign, so that the reader does not need colour.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Badge {
-    /// The sign.
+pub(crate) struct Badge {
     pub sign: &'static str,
-    /// The word.
     pub word: String,
-    /// Its tone.
     pub tone: Tone,
 }
 
@@ -180,7 +170,7 @@ pub fn page(material: &Material<'_>) -> Page {
 
 /// Returns a fragment identifier of characters that need no escaping anywhere. A name that loses characters gets a
 /// digest of all of them, so that different names keep different fragments.
-pub fn fragment(prefix: &str, name: &str) -> String {
+pub(crate) fn fragment(prefix: &str, name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let text: String = name.chars().map(|c| if kept(c) { c } else { '-' }).collect();
     if name.chars().all(|c| kept(c) || c == '/') && !name.contains('-') {

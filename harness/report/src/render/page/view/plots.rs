@@ -19,8 +19,7 @@ const POINTS_OF_PAGE: usize = 9_000;
 
 /// The samples of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SamplePlot {
-    /// The title.
+pub(crate) struct SamplePlot {
     pub title: String,
     /// A row for each variant.
     pub rows: Vec<PlotRow>,
@@ -30,14 +29,12 @@ pub struct SamplePlot {
 
 /// The samples of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlotRow {
+pub(crate) struct PlotRow {
     /// The variant.
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Launch, from 0, and wall time per iteration in ns.
     pub points: Vec<(usize, f64)>,
-    /// Number of launches.
     pub launches: usize,
     /// The level, in ns.
     pub level: Option<f64>,
@@ -47,32 +44,28 @@ pub struct PlotRow {
 
 /// Shares of the time of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SharePlot {
-    /// The title.
+pub(crate) struct SharePlot {
     pub title: String,
     /// Two rows for each variant: host and device.
     pub rows: Vec<ShareRow>,
-    /// The caption.
     pub caption: String,
 }
 
 /// One bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShareRow {
+pub(crate) struct ShareRow {
     /// The variant, and host or device.
     pub label: String,
     /// The divided wall time, in ns.
     pub whole: f64,
     /// Its parts; their sum is at most the whole.
-    pub parts: Vec<Share>,
+    pub parts: Vec<SharePart>,
 }
 
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Share {
-    /// The label.
+pub(crate) struct SharePart {
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Its share of the whole, from 0 to 1.
     pub share: f64,
@@ -80,8 +73,7 @@ pub struct Share {
 
 /// Time over size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingPlot {
-    /// The title.
+pub(crate) struct ScalingPlot {
     pub title: String,
     /// The label of the horizontal axis.
     pub size: String,
@@ -91,10 +83,9 @@ pub struct ScalingPlot {
 
 /// Time over size of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingLine {
+pub(crate) struct ScalingLine {
     /// The variant.
     pub label: String,
-    /// Its colour.
     pub hue: usize,
     /// Size and wall time per iteration in ns, sorted by size.
     pub points: Vec<(f64, f64)>,
@@ -199,7 +190,7 @@ fn share_rows(benchmark: &BenchmarkRecord) -> Vec<ShareRow> {
         benchmark.metrics.get(id).and_then(|m| m.value.value()).filter(|v| v.is_finite() && *v >= 0.0)
     };
     let name = &benchmark.id.variant;
-    let part = |label: &str, hue: usize, share: f64| Share { label: label.into(), hue, share };
+    let part = |label: &str, hue: usize, share: f64| SharePart { label: label.into(), hue, share };
     let busy = value(gpu::GPU_BUSY)
         .zip(value(gpu::GPU_BUSY_SHARE))
         .filter(|(busy, share)| *busy > 0.0 && *share > 0.0);
@@ -248,9 +239,9 @@ pub(super) fn scaling_plot(record: &RunRecord, workload: &WorkloadDef) -> Option
         .iter()
         .filter(|case| record.cases.iter().any(|c| c.workload == workload.id && c.case == case.id))
         .collect();
-    let items = || measured.iter().map(|case| case.items.as_ref().map(|items| items.count as f64));
     let units: Vec<&str> = measured.iter().filter_map(|c| Some(c.items.as_ref()?.unit.as_str())).collect();
-    let sizes: Vec<f64> = items().collect::<Option<_>>()?;
+    let sizes = measured.iter().map(|case| Some(case.items.as_ref()?.count as f64));
+    let sizes: Vec<f64> = sizes.collect::<Option<_>>()?;
     let unit = units.first().filter(|first| units.iter().all(|unit| unit == *first))?;
     let mut distinct = sizes.clone();
     distinct.sort_by(f64::total_cmp);

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::protocol::Reading;
-use perfharness_contract::{MetricDef, OutcomeKind, Role, WorkloadDef, gpu_metric as gpu, standard};
+use perfharness_contract::{MetricDef, Role, WorkloadDef, gpu_metric as gpu, standard};
 use perfharness_record::{BenchmarkRecord, CaseRecord, MetricRecord, RunRecord, units};
 use perfharness_verdict::{GrowthVerdict, Interval};
 use serde::Serialize;
@@ -13,40 +12,30 @@ use super::{Badge, Figure, Material, Tone, fragment};
 use crate::memory::MemoryState;
 use crate::profile::{ProfileState, Widths};
 use crate::render::outcome::SpeedUp;
-use crate::render::table::{absences, case_facts, case_parameters};
+use crate::render::table::{absences, benchmarks_of, case_facts, case_parameters, shown, with_figures};
 use crate::render::{outcome, words};
 
-/// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WorkloadView {
-    /// Its name.
+pub(crate) struct WorkloadView {
     pub name: String,
-    /// Its fragment identifier.
     pub fragment: String,
-    /// Its summary.
     pub summary: String,
-    /// Its source documents.
     pub sources: String,
     /// Its variants and their summaries.
     pub variants: Vec<(String, String)>,
     /// Time over the sizes of the cases, if several have a size.
     pub scaling: Option<ScalingPlot>,
-    /// Its cases.
     pub cases: Vec<CaseView>,
 }
 
-/// A case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CaseView {
+pub(crate) struct CaseView {
     /// `workload/case`.
     pub name: String,
-    /// Its fragment identifier.
     pub fragment: String,
-    /// Its parameters.
     pub parameters: String,
     /// The launches, blocks and time of the measurement.
     pub measured: String,
-    /// Its variants.
     pub variants: Vec<VariantRow>,
     /// Whether any variant reports GPU busy.
     pub has_gpu: bool,
@@ -54,13 +43,9 @@ pub struct CaseView {
     pub has_floor: bool,
     /// The waste of its slow variant.
     pub waste: Option<String>,
-    /// Flame graphs and hottest functions of its variants.
     pub flames: Vec<FlameRow>,
-    /// Memory verdicts of its variants.
     pub memory: Vec<MemoryRow>,
-    /// The samples.
     pub samples: Option<SamplePlot>,
-    /// Shares of the time.
     pub shares: Option<SharePlot>,
     /// Names of the variants with figures; the columns of the counts.
     pub columns: Vec<String>,
@@ -74,12 +59,9 @@ pub struct CaseView {
 
 /// A variant in a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VariantRow {
-    /// The benchmark.
+pub(crate) struct VariantRow {
     pub benchmark: String,
-    /// The variant.
     pub name: String,
-    /// Its outcome.
     pub outcome: Badge,
     /// The reason of the outcome, and its last message.
     pub reason: Option<String>,
@@ -107,8 +89,7 @@ pub struct VariantRow {
 
 /// CPU time of a variant by function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlameRow {
-    /// The variant.
+pub(crate) struct FlameRow {
     pub variant: String,
     /// The hottest functions, or the reason for their absence.
     pub hottest: String,
@@ -118,10 +99,8 @@ pub struct FlameRow {
 
 /// Memory of a variant over many iterations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MemoryRow {
-    /// The variant.
+pub(crate) struct MemoryRow {
     pub variant: String,
-    /// The verdict.
     pub verdict: Badge,
     /// The verdict in a sentence, or the reason for its absence.
     pub sentence: String,
@@ -131,8 +110,7 @@ pub struct MemoryRow {
 
 /// A metric over the variants of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CountRow {
-    /// Its title.
+pub(crate) struct CountRow {
     pub title: String,
     /// Whether it is exact and differed between launches.
     pub demoted: bool,
@@ -184,13 +162,8 @@ fn view(material: &Material<'_>, workload: &WorkloadDef) -> WorkloadView {
 
 fn case_view(material: &Material<'_>, workload: &WorkloadDef, case: &CaseRecord, name: String) -> CaseView {
     let record = material.record;
-    let benchmarks: Vec<&BenchmarkRecord> = record
-        .benchmarks
-        .iter()
-        .filter(|b| b.id.workload == case.workload && b.id.case == case.case)
-        .collect();
-    let measured: Vec<&BenchmarkRecord> =
-        benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect();
+    let benchmarks = benchmarks_of(record, case);
+    let measured = with_figures(&benchmarks);
     let all: Vec<&MetricDef> = record.metrics.iter().chain(&workload.metrics).collect();
     let absent = absences(&all, &measured)
         .into_iter()
@@ -256,27 +229,17 @@ fn variant(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkReco
 }
 
 fn badge(benchmark: &BenchmarkRecord) -> Badge {
-    let word = outcome::word(benchmark);
-    match benchmark.outcome.kind {
-        _ if benchmark.succeeded() => Badge::new("✔", word, Tone::Good),
-        OutcomeKind::Skipped | OutcomeKind::NotRun => Badge::new("–", word, Tone::Open),
-        OutcomeKind::Ok
-        | OutcomeKind::WrongResult
-        | OutcomeKind::OutOfMemory
-        | OutcomeKind::Crashed
-        | OutcomeKind::TimedOut => Badge::new("✖", word, Tone::Bad),
-    }
+    let (sign, tone) = match (benchmark.succeeded(), benchmark.failed()) {
+        (true, _) => ("✔", Tone::Good),
+        (_, true) => ("✖", Tone::Bad),
+        _ => ("–", Tone::Open),
+    };
+    Badge::new(sign, outcome::word(benchmark), tone)
 }
 
 fn figure(metric: Option<&MetricRecord>) -> Figure {
-    let Some(metric) = metric else { return Figure::none() };
-    match &metric.value {
-        Reading::Value(value) => {
-            let text = units::value(&metric.unit, value.0);
-            Figure::new(if metric.demoted { format!("~{text}") } else { text }, value.0)
-        }
-        Reading::Absent { .. } => Figure::none(),
-    }
+    let figure = |metric: &MetricRecord| Some(Figure::new(shown(metric)?, metric.value.value()?));
+    metric.and_then(figure).unwrap_or_else(Figure::none)
 }
 
 fn precision(metric: Option<&MetricRecord>) -> String {
@@ -387,25 +350,19 @@ fn flames(material: &Material<'_>, workload: &WorkloadDef, benchmark: &Benchmark
 fn memory(material: &Material<'_>, benchmark: &BenchmarkRecord) -> Option<MemoryRow> {
     let (index, folder) = material.memory?;
     let watched = index.benchmark(&benchmark.id)?;
-    let variant = benchmark.id.variant.to_string();
-    Some(match &watched.memory {
-        MemoryState::Taken(facts) => MemoryRow {
-            variant,
-            verdict: match facts.verdict {
+    let (verdict, sentence, picture) = match &watched.memory {
+        MemoryState::Taken(facts) => {
+            let verdict = match facts.verdict {
                 GrowthVerdict::Flat => Badge::new("✔", "flat", Tone::Good),
                 GrowthVerdict::Grows => Badge::new("✖", "grows", Tone::Bad),
                 GrowthVerdict::Unclear => Badge::new("?", "unclear", Tone::Open),
-            },
-            sentence: facts.sentence.clone(),
-            picture: Some(format!("{folder}/{}", facts.file)),
-        },
-        MemoryState::Absent { absent } => MemoryRow {
-            variant,
-            verdict: Badge::new("–", "not measured", Tone::Open),
-            sentence: absent.clone(),
-            picture: None,
-        },
-    })
+            };
+            (verdict, &facts.sentence, Some(format!("{folder}/{}", facts.file)))
+        }
+        MemoryState::Absent { absent } => (Badge::new("–", "not measured", Tone::Open), absent, None),
+    };
+    let variant = benchmark.id.variant.to_string();
+    Some(MemoryRow { variant, verdict, sentence: sentence.clone(), picture })
 }
 
 /// Metrics that at least one variant has, and that are not zero for all.
@@ -414,16 +371,15 @@ fn counts(all: &[&MetricDef], measured: &[&BenchmarkRecord]) -> Vec<CountRow> {
         let values = measured.iter().filter_map(|b| b.metrics.get(id)?.value.value());
         values.into_iter().any(|value| value != 0.0)
     };
-    let row = |id: &str, title: &str| {
+    let row = |metric: &&MetricDef| {
+        let id = metric.id.as_str();
         says_something(id).then(|| CountRow {
-            title: title.into(),
+            title: metric.label().into(),
             demoted: measured.iter().any(|b| b.metrics.get(id).is_some_and(|m| m.demoted)),
             figures: measured.iter().map(|b| figure(b.metrics.get(id))).collect(),
         })
     };
-    let rows =
-        all.iter().filter(|m| m.id != standard::WALL_TIME).filter_map(|m| row(m.id.as_str(), m.label()));
-    rows.collect()
+    all.iter().filter(|m| m.id != standard::WALL_TIME).filter_map(row).collect()
 }
 
 /// Returns the notes of workers and checks, each distinct note once with its variants.
@@ -438,7 +394,7 @@ fn notes(benchmarks: &[&BenchmarkRecord]) -> Vec<String> {
     notes.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", "))).collect()
 }
 
-/// The place of a role among the colours of a plot.
+/// Returns the place of a role among the colours of a plot.
 pub(super) fn hue(workload: &WorkloadDef, variant: &str) -> usize {
     let position = workload.variants.iter().position(|v| v.id.as_str() == variant).unwrap_or(0);
     let role = workload.variants.get(position).map_or(Role::Other, |v| v.role);
@@ -446,11 +402,7 @@ pub(super) fn hue(workload: &WorkloadDef, variant: &str) -> usize {
         Role::Slow => 0,
         Role::Documented => 1,
         // The first of its role has the colour of the role, others what is left.
-        Role::Optimized if first_of(workload, Role::Optimized) == Some(position) => 2,
+        Role::Optimized if workload.variants[..position].iter().all(|v| v.role != role) => 2,
         Role::Optimized | Role::Other => 3 + position % 5,
     }
-}
-
-fn first_of(workload: &WorkloadDef, role: Role) -> Option<usize> {
-    workload.variants.iter().position(|v| v.role == role)
 }
