@@ -239,6 +239,9 @@ fn one_place_writes_to_a_terminal() {
             }
             files += 1;
             let text = fs::read_to_string(&path).unwrap();
+            // Examples in comments may print.
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let text = code.collect::<Vec<_>>().join("\n");
             let text = others.iter().fold(text, |text, other| text.replace(other, ""));
             if ["stdout()", "stderr()", "print!(", "println!("].iter().any(|word| text.contains(word)) {
                 writers.push(path.strip_prefix(harness).unwrap().to_string_lossy().replace('\\', "/"));
