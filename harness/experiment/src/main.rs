@@ -11,6 +11,7 @@ mod cost;
 mod gates;
 mod neighbour;
 mod noise;
+mod rows;
 mod welch;
 
 use std::path::PathBuf;

@@ -95,12 +95,12 @@ struct Stretch {
 fn sampled(state: &RunState) -> Vec<Stretch> {
     let timed = state.cases.iter().flat_map(|case| case.samples.iter().map(|row| &row.sample));
     let sides = state.cases.iter().flat_map(|case| &case.sides);
-    let metered = sides.flat_map(|side| side.metered.iter().map(|row| &row.sample));
     let stretch = |sample: &SampleEvent| {
         let begin = sample.start_ns?;
         Some(Stretch { begin, end: begin + sample.wall_ns, case: sample.case, side: sample.side })
     };
-    let mut all: Vec<Stretch> = timed.chain(metered).filter_map(stretch).collect();
+    let mut all: Vec<Stretch> =
+        timed.chain(sides.flat_map(|side| &side.metered)).filter_map(stretch).collect();
     all.sort_by_key(|stretch| stretch.begin);
     all
 }
