@@ -1,7 +1,5 @@
 //! Exit codes and their errors.
 
-use std::process::ExitCode;
-
 use perfharness_engine::journal::JournalError;
 use perfharness_engine::plan::SelectError;
 use perfharness_engine::run::RunError;
@@ -109,8 +107,3 @@ fn of_run(error: &RunError) -> u8 {
 
 /// The exit code of a command, or its error.
 pub(crate) type CommandResult = Result<u8, CommandError>;
-
-/// Converts an exit code for `main`.
-pub(crate) fn exit_code(code: u8) -> ExitCode {
-    ExitCode::from(code)
-}

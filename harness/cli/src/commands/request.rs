@@ -1,7 +1,5 @@
 //! The request that flags and configuration make together, the flags over the configuration.
 
-use std::collections::BTreeMap;
-
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
 use perfharness_engine::run::{RunSpec, SettingPaths};
@@ -10,6 +8,11 @@ use super::workers;
 use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
+
+/// The patterns that were given, or `all`.
+pub(super) fn or_all(patterns: &[String]) -> Vec<String> {
+    if patterns.is_empty() { vec!["all".into()] } else { patterns.to_vec() }
+}
 
 /// The request for a run.
 ///
@@ -43,7 +46,7 @@ pub(super) fn untimed(
         time_budget: None,
         seed: opts.seed.or(config.run.seed).unwrap_or(1),
         device: device.unwrap_or_else(|| "auto".into()),
-        settings: settings(opts, config),
+        settings: config.settings.clone().into_iter().chain(flags(opts)).collect(),
         workers: workers::commands(&opts.worker, config)?,
         launches: None,
         memory_limit_bytes: opts.memory_limit,
@@ -60,12 +63,6 @@ fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> RunSpec {
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         ..RunSpec::new(run)
     }
-}
-
-fn settings(opts: &ConditionOpts, config: &Config) -> BTreeMap<String, String> {
-    let mut settings = config.settings.clone();
-    settings.extend(flags(opts));
-    settings
 }
 
 fn flags(opts: &ConditionOpts) -> impl Iterator<Item = (String, String)> {
