@@ -56,7 +56,6 @@ pub(crate) struct GlobalOpts {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set
@@ -126,7 +125,6 @@ pub(crate) enum Command {
     },
 }
 
-/// File with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// run.json
@@ -496,7 +494,6 @@ pub(crate) struct DoctorOpts {
     pub(crate) json: bool,
 }
 
-/// Effort of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EffortArg {
     /// A first answer within seconds

@@ -100,9 +100,6 @@ pub(crate) enum ConfigError {
 impl Config {
     /// Reads the file that the user names, or the nearest one in the current folder and those above it. Returns the
     /// empty configuration if there is no file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or is not valid.
     pub(crate) fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
         match Self::find(named) {
             Some(path) => Self::read(&path),
@@ -129,9 +126,6 @@ impl Config {
     }
 
     /// Reads a configuration from text; relative paths in it refer to the folder of `path`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a valid configuration.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;

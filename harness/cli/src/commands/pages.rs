@@ -21,7 +21,7 @@ use super::memory::FOLDER as MEMORY_FOLDER;
 use super::profile::FOLDER;
 use crate::exit::CommandError;
 
-/// Makes pages by the same rules.
+/// Makes pages by the same rules, and fails when a record cannot be read or a page not be written.
 pub(super) struct Pages<'a> {
     baselines: Vec<Baseline>,
     policy: &'a GatePolicy,
@@ -45,9 +45,6 @@ impl<'a> Pages<'a> {
     }
 
     /// Makes the page of a record. What a gate found is read from its file, else found out from accepted figures.
-    ///
-    /// # Errors
-    /// When the record cannot be read, or the page not be written.
     pub(super) fn make(
         &self,
         record_path: &Path,
@@ -166,9 +163,6 @@ impl<'a> Pages<'a> {
     }
 
     /// Marks what was accepted, and makes the page over these runs.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn over(&self, mut history: Vec<RunSummary>, out: &Path) -> Result<(), CommandError> {
         mark_accepted(&mut history, &self.baselines);
         write_index(out, &history, Vec::new())

@@ -1,4 +1,5 @@
-//! The request that flags and configuration make together, the flags over the configuration.
+//! The request that flags and configuration make together, the flags over the configuration. There is none when a worker's
+//! command line cannot be read.
 
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
@@ -15,9 +16,6 @@ pub(super) fn or_all(patterns: &[String]) -> Vec<String> {
 }
 
 /// The request for a run.
-///
-/// # Errors
-/// When a worker's command line cannot be read.
 pub(super) fn timed(
     patterns: &[String],
     opts: &MeasureOpts,
@@ -30,9 +28,6 @@ pub(super) fn timed(
 }
 
 /// The request for launches in which nothing is timed.
-///
-/// # Errors
-/// When a worker's command line cannot be read.
 pub(super) fn untimed(
     patterns: &[String],
     opts: &ConditionOpts,

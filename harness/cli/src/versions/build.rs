@@ -166,9 +166,6 @@ impl Versions {
     }
 
     /// Checks that the programs are still those that were built, because builds and workers of the change could reach them.
-    ///
-    /// # Errors
-    /// When a program of either version has changed.
     pub(crate) fn check(&self) -> Result<(), VersionsError> {
         self.base.check()?;
         self.head.check()

@@ -9,7 +9,8 @@ use super::relocation::without_dots;
 /// Mode of a symbolic link in a tree.
 const LINK: &str = "120000";
 
-/// Repository of the current folder.
+/// Repository of the current folder. Everything that asks git fails when git does, and every reader of a commit when a link
+/// leads out of the repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Repository {
     root: PathBuf,
@@ -17,9 +18,6 @@ pub(crate) struct Repository {
 
 impl Repository {
     /// Finds the repository.
-    ///
-    /// # Errors
-    /// When the current folder is not in one.
     pub(crate) fn find() -> Result<Self, VersionsError> {
         match git(Path::new("."), &["rev-parse", "--show-toplevel"]) {
             Ok(root) => Ok(Self { root: root.into() }),
@@ -65,9 +63,6 @@ impl Repository {
 
     /// Returns the files that a change may contain but a build from a commit lacks: those that git neither tracks nor
     /// ignores, and changed ones that it was told to assume unchanged.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(crate) fn unknown(&self) -> Result<Vec<String>, VersionsError> {
         let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
         // Changes within submodules, of which a commit contains only the name.
@@ -91,9 +86,6 @@ impl Repository {
     }
 
     /// Returns a commit of the tracked files as they are: HEAD or, if they were changed, one that no branch has.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(crate) fn tracked_state(&self) -> Result<String, VersionsError> {
         let stashed = self.git(&[
             "-c",
@@ -133,18 +125,12 @@ impl Repository {
     }
 
     /// Returns the id of a commit's tree: two commits with the same files have the same one.
-    ///
-    /// # Errors
-    /// When git knows no such commit.
     pub(crate) fn tree_of(&self, commit: &str) -> Result<String, VersionsError> {
         self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
     }
 
     /// Reads a file of a commit, or returns `None` if it has none. The path is relative to the top folder, and links of the
     /// commit are followed.
-    ///
-    /// # Errors
-    /// When a link leads out of the repository, or git fails.
     pub(crate) fn file_at(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
         let Some(place) = self.resolve(commit, path)? else { return Ok(None) };
         // Not trimmed: a baseline is compared to the byte.
@@ -153,9 +139,6 @@ impl Repository {
 
     /// Returns the names of the files in a folder of a commit, and none if there is no such folder. Links of the commit are
     /// followed.
-    ///
-    /// # Errors
-    /// When a link leads out of the repository, or git fails.
     pub(crate) fn files_at(&self, commit: &str, folder: &str) -> Result<Vec<String>, VersionsError> {
         let Some(place) = self.resolve(commit, folder)? else { return Ok(Vec::new()) };
         let listed = self.git(&["ls-tree", "--name-only", &format!("{commit}:{place}")]).unwrap_or_default();
@@ -214,9 +197,6 @@ impl Repository {
     }
 
     /// Checks a commit out into a folder of its own.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(super) fn add_tree(&self, tree: &Path, commit: &str) -> Result<(), VersionsError> {
         self.remove_tree(tree);
         let tree = tree.to_string_lossy();
@@ -226,9 +206,6 @@ impl Repository {
     }
 
     /// Moves a checked-out folder.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(super) fn move_tree(&self, from: &Path, to: &Path) -> Result<(), VersionsError> {
         self.remove_tree(to);
         self.git(&["worktree", "move", &from.to_string_lossy(), &to.to_string_lossy()]).map(drop)
