@@ -14,13 +14,11 @@ use crate::config::device;
 /// Measure hot paths, check that their variants agree, and report what they cost.
 #[derive(Debug, Parser)]
 #[command(name = "perfharness", version, propagate_version = true, after_help = EXIT_CODES)]
-pub struct Cli {
-    /// Flags of every command.
+pub(crate) struct Cli {
     #[command(flatten)]
-    pub global: GlobalOpts,
-    /// Command to run.
+    pub(crate) global: GlobalOpts,
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 const EXIT_CODES: &str = "\
@@ -45,23 +43,21 @@ Exit codes: 0 something was followed, whether it grows or not, 1 the harness fai
 const DOCTOR_EXIT_CODES: &str = "\
 Exit codes: 0 the machine was examined, whatever the findings. Warnings are in the text and in the JSON.";
 
-/// Flags of every command.
 #[derive(Debug, Clone, Args)]
-pub struct GlobalOpts {
+pub(crate) struct GlobalOpts {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: ColorWhen,
+    pub(crate) color: ColorWhen,
     /// Show no progress and no hints
     #[arg(long, short, global = true)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Configuration file [default: perfharness.toml in this folder or the nearest one above]
     #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 }
 
-/// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorWhen {
+pub(crate) enum ColorWhen {
     /// On a terminal, unless `NO_COLOR` is set
     Auto,
     /// Always
@@ -72,7 +68,7 @@ pub enum ColorWhen {
 
 /// Command to run.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Measure benchmarks and write a record
     Run(RunOpts),
     /// Profile benchmarks and draw flame graphs
@@ -129,9 +125,8 @@ pub enum Command {
     },
 }
 
-/// File with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
+pub(crate) enum SchemaOf {
     /// run.json
     Run,
     /// The JSON report of a gate
@@ -144,230 +139,216 @@ pub enum SchemaOf {
 
 /// Workers, and their conditions.
 #[derive(Debug, Clone, Args)]
-pub struct WorkerOpts {
+pub(crate) struct WorkerOpts {
     /// Measure a worker of your own, given by its command line or the path of its program (repeatable)
     #[arg(long = "worker", value_name = "COMMAND")]
-    pub workers: Vec<String>,
+    pub(crate) workers: Vec<String>,
     /// GPU to use: `auto`, `none`, a kind such as `software`, or part of an adapter's name, driver or backend
     #[arg(long, value_name = "NAME", value_parser = device)]
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// Time that a worker may take to answer, beyond the expected time of a sample
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "120s")]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// Conditions of every launch of a benchmark.
 #[derive(Debug, Clone, Args)]
-pub struct ConditionOpts {
+pub(crate) struct ConditionOpts {
     /// Cases to select and, for timing, number of launches [default: quick; for gate and calibrate: standard]
     #[arg(long)]
-    pub effort: Option<EffortArg>,
+    pub(crate) effort: Option<EffortArg>,
     /// Seed of all inputs and orders [default: 1]
     // Larger integers are not exact in the JSON of every language that a worker may be written in.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 53))]
-    pub seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
     /// Most memory of a worker, e.g. 2GiB; a profiler takes about 150 MB of it [default: nine tenths of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
-    pub memory_limit: Option<u64>,
+    pub(crate) memory_limit: Option<u64>,
     /// Set a setting of a workload (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
+    pub(crate) set: Vec<(String, String)>,
     /// Folder of images for workloads that need some; short for `--set images=DIR`
     #[arg(long, value_name = "DIR")]
-    pub images: Option<String>,
-    /// Workers.
+    pub(crate) images: Option<String>,
     #[command(flatten)]
-    pub worker: WorkerOpts,
+    pub(crate) worker: WorkerOpts,
 }
 
 /// Scope and length of a run.
 #[derive(Debug, Clone, Args)]
-pub struct MeasureOpts {
-    /// Conditions.
+pub(crate) struct MeasureOpts {
     #[command(flatten)]
-    pub conditions: ConditionOpts,
+    pub(crate) conditions: ConditionOpts,
     /// Time for the whole run, e.g. 30s or 5m [default: depends on effort and number of cases]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub time_budget: Option<Duration>,
+    pub(crate) time_budget: Option<Duration>,
     /// Launch each benchmark so often, in place of the effort's own rule; a --time-budget can still end it sooner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
-    pub launches: Option<u32>,
+    pub(crate) launches: Option<u32>,
     /// Do not watch processor, GPU and workers during the run
     #[arg(long)]
-    pub no_telemetry: bool,
+    pub(crate) no_telemetry: bool,
 }
 
-/// Flags of `run`.
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub struct RunOpts {
+pub(crate) struct RunOpts {
     /// Benchmarks to measure: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN")]
-    pub patterns: Vec<String>,
-    /// Scope and length.
+    pub(crate) patterns: Vec<String>,
     #[command(flatten)]
-    pub measure: MeasureOpts,
+    pub(crate) measure: MeasureOpts,
     /// File to write the record to [default: reports/COMMIT/run.json]
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Print the record as JSON instead of the table
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Print what would be measured, and stop
     #[arg(long)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Resume the interrupted run
     #[arg(long)]
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// Also profile the benchmarks afterwards, and draw flame graphs beside the record
     #[arg(long)]
-    pub flamegraph: bool,
+    pub(crate) flamegraph: bool,
 }
 
-/// Flags of `profile`.
 #[derive(Debug, Clone, Args)]
-pub struct ProfileOpts {
+pub(crate) struct ProfileOpts {
     /// Benchmarks to profile: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
-    pub patterns: Vec<String>,
+    pub(crate) patterns: Vec<String>,
     /// Folder to write to [default: reports/COMMIT/flamegraphs]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Formats to write, separated by commas
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', default_value = "svg")]
-    pub format: Vec<ProfileFormat>,
+    pub(crate) format: Vec<ProfileFormat>,
     /// Seconds to profile each benchmark for
     #[arg(long, value_name = "N", value_parser = seconds, default_value = "2")]
-    pub seconds: Duration,
+    pub(crate) seconds: Duration,
     /// Build the merge base with this commit and the code here, and compare each benchmark with itself at the base
     #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
-    pub base: Option<String>,
+    pub(crate) base: Option<String>,
     /// Compare each benchmark with itself in this worker
     #[arg(long, value_name = "COMMAND")]
-    pub base_worker: Option<String>,
-    /// Conditions.
+    pub(crate) base_worker: Option<String>,
     #[command(flatten)]
-    pub conditions: ConditionOpts,
+    pub(crate) conditions: ConditionOpts,
     /// Print the index as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// Flags of `trace`.
 #[derive(Debug, Clone, Args)]
-pub struct TraceOpts {
+pub(crate) struct TraceOpts {
     /// Benchmarks to trace: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
-    pub patterns: Vec<String>,
+    pub(crate) patterns: Vec<String>,
     /// Folder to write to or, for one benchmark, a file that ends with .json [default: reports/COMMIT/traces]
     #[arg(long, value_name = "DIR|FILE")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Number of iterations to trace
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000), default_value = "3")]
-    pub iterations: u64,
-    /// Conditions.
+    pub(crate) iterations: u64,
     #[command(flatten)]
-    pub conditions: ConditionOpts,
+    pub(crate) conditions: ConditionOpts,
     /// Print the figures as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// Flags of `memory`.
 #[derive(Debug, Clone, Args)]
-pub struct MemoryOpts {
+pub(crate) struct MemoryOpts {
     /// Benchmarks to follow: `all`, or WORKLOAD[/CASE[/VARIANT]] with * ? [] {}
     #[arg(value_name = "PATTERN", required = true)]
-    pub patterns: Vec<String>,
+    pub(crate) patterns: Vec<String>,
     /// Number of iterations of each benchmark
     // With fewer, a leak could not be told from steps that end.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(40..=100_000_000), default_value = "1000")]
-    pub iterations: u64,
+    pub(crate) iterations: u64,
     /// Most seconds to follow each benchmark for; a benchmark with long iterations runs fewer of them
     #[arg(long, value_name = "N", value_parser = seconds, default_value = "20")]
-    pub seconds: Duration,
+    pub(crate) seconds: Duration,
     /// Folder to write to [default: reports/COMMIT/memory]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Exit with code 5 if a benchmark grows
     #[arg(long)]
-    pub fail_on_growth: bool,
-    /// Conditions.
+    pub(crate) fail_on_growth: bool,
     #[command(flatten)]
-    pub conditions: ConditionOpts,
+    pub(crate) conditions: ConditionOpts,
     /// Print the index as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Location of the accepted figures.
 #[derive(Debug, Clone, Args)]
-pub struct BaselineFolder {
+pub(crate) struct BaselineFolder {
     /// Folder of the accepted figures
     #[arg(long, value_name = "DIR", default_value = Self::DEFAULT)]
-    pub baselines: PathBuf,
+    pub(crate) baselines: PathBuf,
 }
 
 impl BaselineFolder {
     /// Default of `--baselines`.
-    pub const DEFAULT: &str = "baselines";
+    pub(crate) const DEFAULT: &str = "baselines";
 }
 
-/// Flags of `gate`.
 #[derive(Debug, Clone, Args)]
-pub struct GateOpts {
+pub(crate) struct GateOpts {
     /// Benchmarks to measure [default: all], or a run.json to judge as it is
     #[arg(value_name = "PATTERN | RUN.json")]
-    pub what: Vec<String>,
+    pub(crate) what: Vec<String>,
     /// Build the merge base with this commit and the code here, and measure both in the same rounds
     #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
-    pub base: Option<String>,
+    pub(crate) base: Option<String>,
     /// Measure against this worker, which is already built, in the same rounds
     #[arg(long, value_name = "COMMAND")]
-    pub base_worker: Option<String>,
+    pub(crate) base_worker: Option<String>,
     /// Take policy and accepted figures from the code here, not from the base; for users who may accept a regression
     #[arg(long, conflicts_with = "base_worker")]
-    pub trust_head: bool,
-    /// Scope and length.
+    pub(crate) trust_head: bool,
     #[command(flatten)]
-    pub measure: MeasureOpts,
+    pub(crate) measure: MeasureOpts,
     /// Resume the interrupted gate; the other arguments must be the same
     #[arg(long)]
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// File to write the record to [default: reports/COMMIT/gate/run.json]
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Accepted figures.
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub folder: BaselineFolder,
-    /// Output of the result.
+    pub(crate) folder: BaselineFolder,
     #[command(flatten)]
-    pub show: ShowGateOpts,
+    pub(crate) show: ShowGateOpts,
 }
 
 /// Output of a gate's result, and what fails it.
 #[derive(Debug, Clone, Args)]
-pub struct ShowGateOpts {
+pub(crate) struct ShowGateOpts {
     /// Format to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: GateFormat,
+    pub(crate) format: GateFormat,
     /// Also write Markdown to this file
     #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
     /// Also write `JUnit` XML to this file
     #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    pub(crate) junit: Option<PathBuf>,
     /// Also write JSON to this file
     #[arg(long, value_name = "FILE")]
-    pub json_report: Option<PathBuf>,
+    pub(crate) json_report: Option<PathBuf>,
     /// Results that exit with a code other than 0; a comparison of nothing always does
     #[arg(long, value_name = "KIND", value_delimiter = ',', default_value = "regressed,failed,undecided")]
-    pub fail_on: Vec<FailOn>,
+    pub(crate) fail_on: Vec<FailOn>,
 }
 
 /// Result that fails a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub(crate) enum FailOn {
     /// A regression
     Regressed,
     /// A benchmark that failed or is gone
@@ -376,46 +357,41 @@ pub enum FailOn {
     Undecided,
 }
 
-/// Flags of `compare`.
 #[derive(Debug, Clone, Args)]
-pub struct CompareOpts {
+pub(crate) struct CompareOpts {
     /// Record to compare with
     #[arg(value_name = "A.json")]
-    pub before: PathBuf,
+    pub(crate) before: PathBuf,
     /// Record to judge
     #[arg(value_name = "B.json")]
-    pub after: PathBuf,
-    /// Output of the result.
+    pub(crate) after: PathBuf,
     #[command(flatten)]
-    pub show: ShowGateOpts,
+    pub(crate) show: ShowGateOpts,
 }
 
-/// Flags of `calibrate`.
 #[derive(Debug, Clone, Args)]
-pub struct CalibrateOpts {
+pub(crate) struct CalibrateOpts {
     /// Benchmarks to measure against themselves [default: all]
     #[arg(value_name = "PATTERN")]
-    pub patterns: Vec<String>,
-    /// Scope and length.
+    pub(crate) patterns: Vec<String>,
     #[command(flatten)]
-    pub measure: MeasureOpts,
+    pub(crate) measure: MeasureOpts,
     /// Resume the interrupted calibration; the other arguments must be the same
     #[arg(long)]
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// File to write the record to [default: reports/COMMIT/calibration/run.json]
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Accepted figures.
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    pub folder: BaselineFolder,
+    pub(crate) folder: BaselineFolder,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Subcommand of `baseline`.
 #[derive(Debug, Clone, Subcommand)]
-pub enum BaselineCommand {
+pub(crate) enum BaselineCommand {
     /// Accept the figures of records, or measure and accept them
     Accept(Box<AcceptOpts>),
     /// Show the accepted figures
@@ -426,113 +402,100 @@ pub enum BaselineCommand {
     Check(BaselineFileOpts),
 }
 
-/// Flags of `baseline accept`.
 #[derive(Debug, Clone, Args)]
-pub struct AcceptOpts {
+pub(crate) struct AcceptOpts {
     /// Records to accept
     #[arg(value_name = "RUN.json", required_unless_present = "runs", conflicts_with = "runs")]
-    pub records: Vec<PathBuf>,
+    pub(crate) records: Vec<PathBuf>,
     /// Measure this number of runs and accept their figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub runs: Option<u32>,
+    pub(crate) runs: Option<u32>,
     /// Accept the figures of these benchmarks only, and keep the others (repeatable)
     #[arg(long, value_name = "PATTERN")]
-    pub only: Vec<String>,
+    pub(crate) only: Vec<String>,
     /// Reason why these figures are right, which is stored with them
     #[arg(long, value_name = "TEXT", value_parser = reason)]
-    pub reason: String,
+    pub(crate) reason: String,
     /// Scope and length, with --runs.
     #[command(flatten)]
-    pub measure: MeasureOpts,
-    /// Accepted figures.
+    pub(crate) measure: MeasureOpts,
     #[command(flatten)]
-    pub folder: BaselineFolder,
+    pub(crate) folder: BaselineFolder,
 }
 
-/// Flags of `baseline show` and `baseline check`.
 #[derive(Debug, Clone, Args)]
-pub struct BaselineFileOpts {
+pub(crate) struct BaselineFileOpts {
     /// Machine classes [default: all in the folder]
     #[arg(value_name = "CLASS")]
-    pub classes: Vec<String>,
-    /// Accepted figures.
+    pub(crate) classes: Vec<String>,
     #[command(flatten)]
-    pub folder: BaselineFolder,
+    pub(crate) folder: BaselineFolder,
 }
 
-/// Flags of `baseline diff`.
 #[derive(Debug, Clone, Args)]
-pub struct BaselineDiffOpts {
+pub(crate) struct BaselineDiffOpts {
     /// Commit to compare with
     #[arg(value_name = "REF", default_value = "HEAD")]
-    pub base: String,
-    /// Accepted figures.
+    pub(crate) base: String,
     #[command(flatten)]
-    pub folder: BaselineFolder,
+    pub(crate) folder: BaselineFolder,
 }
 
-/// Flags of `list`.
 #[derive(Debug, Clone, Args)]
-pub struct ListOpts {
+pub(crate) struct ListOpts {
     /// Benchmarks to list [default: all]
     #[arg(value_name = "PATTERN")]
-    pub patterns: Vec<String>,
-    /// Workers.
+    pub(crate) patterns: Vec<String>,
     #[command(flatten)]
-    pub worker: WorkerOpts,
+    pub(crate) worker: WorkerOpts,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// Flags of `show`.
 #[derive(Debug, Clone, Args)]
-pub struct ShowOpts {
+pub(crate) struct ShowOpts {
     /// Record to show
     #[arg(value_name = "RUN.json")]
-    pub record: PathBuf,
+    pub(crate) record: PathBuf,
     /// Also check that record and samples belong together and that every benchmark is accounted for
     #[arg(long)]
-    pub check: bool,
+    pub(crate) check: bool,
     /// Print the record as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// Flags of `report`.
 #[derive(Debug, Clone, Args)]
-pub struct ReportOpts {
+pub(crate) struct ReportOpts {
     /// Records, each with its page beside it [default: every run in the folder of reports]
     #[arg(value_name = "RUN.json")]
-    pub records: Vec<PathBuf>,
+    pub(crate) records: Vec<PathBuf>,
     /// Folder to write the pages and their overview to; without records, the folder of reports
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Open the page in the browser
     #[arg(long)]
-    pub open: bool,
+    pub(crate) open: bool,
     /// Print one record in this format instead of writing pages
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["out", "open"], requires = "records")]
-    pub format: Option<ExportFormat>,
-    /// Accepted figures.
+    pub(crate) format: Option<ExportFormat>,
     #[command(flatten)]
-    pub folder: BaselineFolder,
+    pub(crate) folder: BaselineFolder,
 }
 
-/// Flags of `doctor`.
 #[derive(Debug, Clone, Args)]
-pub struct DoctorOpts {
+pub(crate) struct DoctorOpts {
     /// GPU to examine: `auto`, `none`, or part of an adapter's name [default: that of the configuration, or auto]
     #[arg(long, value_name = "NAME", value_parser = device)]
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// Effort of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EffortArg {
+pub(crate) enum EffortArg {
     /// A first answer within seconds
     Quick,
     /// The effort of a gate

@@ -10,62 +10,53 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 /// Name of the configuration file; it lies in the current folder or one above it.
-pub const CONFIG_FILE: &str = "perfharness.toml";
+pub(crate) const CONFIG_FILE: &str = "perfharness.toml";
 
 /// The file that `perfharness init` writes.
-pub const CONFIG_TEMPLATE: &str = include_str!("../templates/perfharness.toml");
+pub(crate) const CONFIG_TEMPLATE: &str = include_str!("../templates/perfharness.toml");
 
 /// The configuration. Unknown keys are errors, because a misspelt key would silently have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Config {
-    /// Worker programs.
+pub(crate) struct Config {
     #[serde(default)]
-    pub worker: Vec<WorkerConfig>,
-    /// Defaults of `run`.
+    pub(crate) worker: Vec<WorkerConfig>,
     #[serde(default)]
-    pub run: RunConfig,
+    pub(crate) run: RunConfig,
     /// Settings of workloads: verbatim values by the names that the workloads declare.
     #[serde(default)]
-    pub settings: BTreeMap<String, String>,
-    /// The machine.
+    pub(crate) settings: BTreeMap<String, String>,
     #[serde(default)]
-    pub machine: MachineConfig,
-    /// The policy of the gate.
+    pub(crate) machine: MachineConfig,
     #[serde(default)]
-    pub gate: GatePolicy,
+    pub(crate) gate: GatePolicy,
     /// The folder of the file, to which relative paths in it refer; empty if there is no file.
     #[serde(skip)]
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// One worker.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WorkerConfig {
+pub(crate) struct WorkerConfig {
     /// Its name; by default the name of its program.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Program and arguments. A relative program, and an argument that names a file, refer to the folder of the
     /// configuration.
-    pub command: Vec<String>,
-    /// Environment variables to set for it.
+    pub(crate) command: Vec<String>,
     #[serde(default)]
-    pub env: BTreeMap<String, String>,
+    pub(crate) env: BTreeMap<String, String>,
 }
 
-/// Defaults of `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct RunConfig {
-    /// The effort.
-    pub effort: Option<Effort>,
-    /// The seed.
-    pub seed: Option<u64>,
-    /// The GPU to use.
+pub(crate) struct RunConfig {
+    pub(crate) effort: Option<Effort>,
+    pub(crate) seed: Option<u64>,
     #[serde(default, deserialize_with = "device_name")]
-    pub device: Option<String>,
+    pub(crate) device: Option<String>,
     /// Whether to include the built-in workloads; by default only if no worker is configured.
-    pub built_in: Option<bool>,
+    pub(crate) built_in: Option<bool>,
 }
 
 /// Normalizes the name of a device. Names are compared without regard to case; an empty name would be a part of every
@@ -84,38 +75,22 @@ fn device_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
     device(&text).map(Some).map_err(D::Error::custom)
 }
 
-/// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct MachineConfig {
-    /// The machine class.
+pub(crate) struct MachineConfig {
     #[serde(default, deserialize_with = "perfharness_record::file_name::class_to_set")]
-    pub class: Option<String>,
+    pub(crate) class: Option<String>,
 }
 
 /// The reason that the configuration is unusable.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
+pub(crate) enum ConfigError {
     #[error("cannot read the configuration {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: std::io::Error,
-    },
-    /// The file is not valid.
+    Read { path: PathBuf, source: std::io::Error },
     #[error("the configuration {} is not valid: {source}", path.display())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// The position and the error.
-        source: toml::de::Error,
-    },
-    /// A worker has no command.
+    Parse { path: PathBuf, source: toml::de::Error },
     #[error("the configuration {}: [[worker]] number {number} has an empty command: write the program and its arguments", path.display())]
     EmptyCommand {
-        /// The file.
         path: PathBuf,
         /// Number of the worker, from 1.
         number: usize,
@@ -125,10 +100,7 @@ pub enum ConfigError {
 impl Config {
     /// Reads the file that the user names, or the nearest one in the current folder and those above it. Returns the
     /// empty configuration if there is no file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or is not valid.
-    pub fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
+    pub(crate) fn load(named: Option<&Path>) -> Result<Self, ConfigError> {
         match Self::find(named) {
             Some(path) => Self::read(&path),
             None => Ok(Self::default()),
@@ -136,7 +108,7 @@ impl Config {
     }
 
     /// Returns the path of the file that [`load`](Self::load) reads.
-    pub fn find(named: Option<&Path>) -> Option<PathBuf> {
+    pub(crate) fn find(named: Option<&Path>) -> Option<PathBuf> {
         let found = || {
             let start = std::env::current_dir().ok()?;
             start
@@ -154,10 +126,7 @@ impl Config {
     }
 
     /// Reads a configuration from text; relative paths in it refer to the folder of `path`.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a valid configuration.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut config: Self =
             toml::from_str(text).map_err(|source| ConfigError::Parse { path: path.into(), source })?;
         config.folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -169,7 +138,7 @@ impl Config {
 
     /// Describes the differences from another configuration in the subjects and the ways of measuring, apart from the
     /// policy. `inside` returns the position of a folder within the repository.
-    pub fn differences(&self, other: &Self, inside: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
+    pub(crate) fn differences(&self, other: &Self, inside: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
         let (gate, theirs) = (&self.gate, &other.gate);
         let differs = [
             ("[[worker]]", self.worker != other.worker),
@@ -186,7 +155,7 @@ impl Config {
     }
 
     /// Returns the configured workers, with paths relative to the current folder.
-    pub fn workers(&self) -> Vec<WorkerCommand> {
+    pub(crate) fn workers(&self) -> Vec<WorkerCommand> {
         let from_here = |word: &str| self.folder.join(word).to_string_lossy().into_owned();
         let word = |(number, word): (usize, &String)| {
             let is_ours = if number == 0 {
@@ -209,7 +178,7 @@ impl Config {
 }
 
 /// Returns the default name of a worker: its program without folders.
-pub fn program_name(command: &[String]) -> String {
+pub(crate) fn program_name(command: &[String]) -> String {
     let program = command.first().map_or("", String::as_str);
     Path::new(program).file_name().map_or_else(|| program.into(), |name| name.to_string_lossy().into_owned())
 }

@@ -1,7 +1,5 @@
 //! Exit codes and their errors.
 
-use std::process::ExitCode;
-
 use perfharness_engine::journal::JournalError;
 use perfharness_engine::plan::SelectError;
 use perfharness_engine::run::RunError;
@@ -15,63 +13,52 @@ use crate::versions::VersionsError;
 
 /// Exit codes of the program. An uninhabited type that holds constants.
 #[derive(Debug)]
-pub enum Exit {}
+pub(crate) enum Exit {}
 
 impl Exit {
     /// The command did everything that was requested, and every benchmark ended as expected.
-    pub const OK: u8 = 0;
+    pub(crate) const OK: u8 = 0;
     /// The harness itself failed.
-    pub const FAILED: u8 = 1;
+    pub(crate) const FAILED: u8 = 1;
     /// The arguments or the configuration are wrong.
-    pub const USAGE: u8 = 2;
-    /// A benchmark regressed or became wrong (`gate`).
-    pub const REGRESSED: u8 = 3;
+    pub(crate) const USAGE: u8 = 2;
     /// Nothing was decided: nothing was measured, profiled or traced, or every row is inconclusive.
-    pub const UNDECIDED: u8 = 4;
+    pub(crate) const UNDECIDED: u8 = 4;
     /// A benchmark failed: crashed, timed out, out of memory, wrong result.
-    pub const BENCHMARK_FAILED: u8 = 5;
+    pub(crate) const BENCHMARK_FAILED: u8 = 5;
     /// The user interrupted the command; measured samples are kept.
-    pub const INTERRUPTED: u8 = 130;
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 /// The error of a command.
 #[derive(Debug, thiserror::Error)]
-pub enum CommandError {
+pub(crate) enum CommandError {
     /// Contradictory arguments, or an argument that names something missing.
     #[error("{0}")]
     Usage(String),
-    /// An invalid pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A pattern that selects nothing.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// A run that yielded no record.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// An invalid configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A record that could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A baseline that could not be read or written.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// Figures that cannot be accepted.
     #[error(transparent)]
     Accept(#[from] AcceptError),
-    /// A version that could not be checked out or built.
     #[error(transparent)]
     Versions(#[from] VersionsError),
-    /// Any other error.
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
 }
 
 impl CommandError {
     /// Returns the exit code of the error.
-    pub fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_)
             | Self::Accept(_)
@@ -119,9 +106,4 @@ fn of_run(error: &RunError) -> u8 {
 }
 
 /// The exit code of a command, or its error.
-pub type CommandResult = Result<u8, CommandError>;
-
-/// Converts an exit code for `main`.
-pub fn exit_code(code: u8) -> ExitCode {
-    ExitCode::from(code)
-}
+pub(crate) type CommandResult = Result<u8, CommandError>;

@@ -1,18 +1,18 @@
 //! The program: arguments and configuration in, a record, a page and an exit code out; one file for each subcommand.
 //!
 //! What a subcommand does is done by the crates below: `perfharness-engine` measures, `perfharness-record` holds and
-//! judges, `perfharness-report` shows. Here stand what only a program has: [`args`], [`config`], [`commands`], [`exit`],
-//! [`doctor`], which says what a machine can measure, and [`versions`], which builds two commits so that only the code
+//! judges, `perfharness-report` shows. Here stand what only a program has: `args`, `config`, [`commands`], `exit`,
+//! [`doctor`], which says what a machine can measure, and `versions`, which builds two commits so that only the code
 //! differs. The library exists for the tests; its interface is the command line.
 
-pub mod args;
+mod args;
 pub mod commands;
-pub mod config;
+mod config;
 pub mod doctor;
-pub mod exit;
+mod exit;
 pub mod inputs;
 mod listener;
 mod plan_text;
 mod progress;
 mod terminal;
-pub mod versions;
+mod versions;

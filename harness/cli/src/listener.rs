@@ -29,9 +29,6 @@ impl<'t> Shown<'t> {
     }
 
     /// Lets Ctrl-C end the run in good order from here on.
-    ///
-    /// # Errors
-    /// When the system does not let this program listen to it.
     pub(crate) fn hear_interrupts(&mut self) -> Result<(), String> {
         if !self.is_heard {
             let interrupted = Arc::clone(&self.interrupted);

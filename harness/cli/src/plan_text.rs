@@ -47,13 +47,8 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
                 let _ = writeln!(text, "  skipped  {}/{}: {}", special.case, special.variant, plain(reason));
             }
             if special.expect != OutcomeKind::Ok {
-                let _ = writeln!(
-                    text,
-                    "  expected {}/{}: {}",
-                    special.case,
-                    special.variant,
-                    special.expect.as_str()
-                );
+                let expected = special.expect.as_str();
+                let _ = writeln!(text, "  expected {}/{}: {expected}", special.case, special.variant);
             }
         }
         for setting in &workload.settings {

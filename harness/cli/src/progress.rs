@@ -1,6 +1,7 @@
 //! Progress on stderr: a bar on a terminal, lines elsewhere. A consumer of events.
 
 use std::collections::BTreeSet;
+use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,7 +12,7 @@ use perfharness_platform::clock;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 
-use crate::terminal::{is_watched, say};
+use crate::terminal::say;
 
 /// Shows the progress of a run.
 pub(crate) struct Progress {
@@ -34,7 +35,7 @@ impl Progress {
     pub(crate) fn new(plan: &Plan, quiet: bool) -> Self {
         let style = if quiet {
             Style::Quiet
-        } else if is_watched() {
+        } else if io::stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}") {
                 bar.set_style(style);

@@ -104,11 +104,6 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", unstyled(text));
 }
 
-/// Whether stderr is a terminal.
-pub(crate) fn is_watched() -> bool {
-    io::stderr().is_terminal()
-}
-
 /// Prints the answer of the argument parser: an error or help.
 pub(crate) fn say_of_arguments(error: &clap::Error) {
     let hostile = |argument: std::ffi::OsString| !argument.to_string_lossy().chars().all(is_plain);

@@ -1,11 +1,11 @@
 //! The engine: from a request to a record. [`run`] is its interface; the other modules are its parts.
 //!
 //! [`plan`] asks every worker for its workloads and decides which sides are compared, [`measure`] turns the plan into
-//! events, [`journal`] keeps them, and [`build`] makes the record. [`probe`] asks drivers in a process of its own,
+//! events, [`journal`] keeps them, and `build` makes the record. [`probe`] asks drivers in a process of its own,
 //! [`telemetry`] watches the machine during the run, and [`ceiling`] measures its greatest speed.
 
 pub mod ask;
-pub mod build;
+mod build;
 pub mod ceiling;
 pub mod journal;
 mod machine;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perfharness_contract::Effort;
-use perfharness_record::{Design, LookPlan, Pattern, PatternError, WorkerCommand};
+use perfharness_record::{Design, LookPlan, WorkerCommand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,14 +37,6 @@ pub struct RunRequest {
 }
 
 impl RunRequest {
-    /// The patterns, read.
-    ///
-    /// # Errors
-    /// When one cannot be read.
-    pub fn parsed_patterns(&self) -> Result<Vec<Pattern>, PatternError> {
-        self.patterns.iter().map(|text| text.parse()).collect()
-    }
-
     /// A request with the defaults of the program: seed 1, the first adapter, an effort's own time.
     pub fn new(
         patterns: impl IntoIterator<Item = impl Into<String>>,

@@ -11,6 +11,7 @@ mod cost;
 mod gates;
 mod neighbour;
 mod noise;
+mod rows;
 mod welch;
 
 use std::path::PathBuf;
@@ -48,7 +49,6 @@ enum Command {
     CriterionSide(SideOpts),
 }
 
-/// Flags of `noise`.
 #[derive(Debug, Clone, clap::Args)]
 struct NoiseOpts {
     /// Comparisons of each kind
@@ -68,7 +68,6 @@ struct NoiseOpts {
     output: PathBuf,
 }
 
-/// Flags of `gates`.
 #[derive(Debug, Clone, clap::Args)]
 struct GatesOpts {
     /// Number of gates
@@ -104,7 +103,6 @@ struct GatesOpts {
     output: PathBuf,
 }
 
-/// Flags of `criterion-side`.
 #[derive(Debug, Clone, clap::Args)]
 struct SideOpts {
     #[arg(long)]

@@ -1,7 +1,6 @@
 //! Identical pairs and planted effects, compared in the same way as by `perfharness run`.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::neighbour::Neighbour;
 use crate::welch::Moments;
-use crate::{NoiseOpts, say};
+use crate::{NoiseOpts, rows, say};
 
 const CONFIDENCE: f64 = 0.99;
 /// The identical pair, and the pair with a planted effect, both against the same reference samples.
@@ -48,7 +47,11 @@ struct NoiseRow {
 
 /// Makes the comparisons that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
-    let mut rows = read(opts)?;
+    let is_of = |row: &NoiseRow| {
+        row.kernel == opts.kernel && row.neighbour == opts.neighbour && row.asked == opts.launches
+    };
+    let mut rows = rows::read(&opts.output, is_of)?;
+    rows.retain(|row| row.seed <= opts.comparisons);
     let _neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
     let mut output = File::options().create(true).append(true).open(&opts.output)?;
     for seed in 1..=opts.comparisons {
@@ -56,13 +59,7 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
             continue;
         }
         let found = compare(opts, seed)?;
-        // One write for all pairs of a seed; its first line end closes an incomplete line of a killed experiment.
-        let mut lines = b"\n".to_vec();
-        for row in &found {
-            serde_json::to_writer(&mut lines, row)?;
-            lines.push(b'\n');
-        }
-        output.write_all(&lines)?;
+        rows::append(&mut output, &found)?;
         rows.extend(found);
         if seed % 10 == 0 {
             say(&format!("{seed} of {}", opts.comparisons));
@@ -70,21 +67,6 @@ pub(crate) fn run(opts: &NoiseOpts) -> anyhow::Result<()> {
     }
     summarise(&rows);
     Ok(())
-}
-
-fn read(opts: &NoiseOpts) -> anyhow::Result<Vec<NoiseRow>> {
-    let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
-    let mut rows: Vec<NoiseRow> = Vec::new();
-    for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; its seed is measured again.
-        let Ok(row) = serde_json::from_str::<NoiseRow>(&line?) else { continue };
-        if row.kernel != opts.kernel || row.neighbour != opts.neighbour || row.asked != opts.launches {
-            bail!("{} holds another experiment; name another --output", opts.output.display());
-        }
-        rows.push(row);
-    }
-    rows.retain(|row| row.seed <= opts.comparisons);
-    Ok(rows)
 }
 
 fn compare(opts: &NoiseOpts, seed: u64) -> anyhow::Result<Vec<NoiseRow>> {

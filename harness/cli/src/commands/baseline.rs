@@ -15,6 +15,7 @@ use perfharness_report::render::{render_baseline, render_changes};
 use super::Terminal;
 use super::gate::baselines_at;
 use super::places::place_of;
+use super::request::or_all;
 use crate::args::{
     AcceptOpts, BaselineCommand, BaselineDiffOpts, BaselineFileOpts, ConditionOpts, MeasureOpts,
 };
@@ -89,12 +90,11 @@ fn measure(
             return Err(CommandError::Usage(nothing_accepted(&what, &paths)));
         }
         terminal.hint(&format!("run {number} of {runs}"));
-        let patterns = if opts.only.is_empty() { vec!["all".to_owned()] } else { opts.only.clone() };
         let status = Command::new(&program)
             .args(["run", "--quiet", "--json", "--output"])
             .arg(&path)
             .args(as_arguments(&opts.measure, effort, config_path))
-            .args(patterns)
+            .args(or_all(&opts.only))
             .stdout(std::process::Stdio::null())
             .status()
             .map_err(|error| anyhow::Error::new(error).context("cannot start a run"))?;
@@ -162,7 +162,13 @@ fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>)
 fn some_of(folder: &Path, classes: &[String]) -> Result<Vec<Baseline>, CommandError> {
     if classes.is_empty() {
         let all = file::read_all(folder)?;
-        return if all.is_empty() { Err(nothing(folder)) } else { Ok(all) };
+        let none = || {
+            format!(
+                "there are no accepted figures in {}; `perfharness baseline accept` makes some",
+                folder.display()
+            )
+        };
+        return if all.is_empty() { Err(CommandError::Usage(none())) } else { Ok(all) };
     }
     let named = |class: &String| {
         let found = file::read_class(folder, class)?;
@@ -172,13 +178,6 @@ fn some_of(folder: &Path, classes: &[String]) -> Result<Vec<Baseline>, CommandEr
         })
     };
     classes.iter().map(named).collect()
-}
-
-fn nothing(folder: &Path) -> CommandError {
-    CommandError::Usage(format!(
-        "there are no accepted figures in {}; `perfharness baseline accept` makes some",
-        folder.display()
-    ))
 }
 
 fn show(opts: &BaselineFileOpts, terminal: &Terminal) -> CommandResult {
@@ -205,10 +204,7 @@ fn diff(opts: &BaselineDiffOpts, terminal: &Terminal) -> CommandResult {
     for class in classes {
         let of = |all: &'_ [Baseline]| all.iter().find(|b| b.class == class).cloned();
         let text = match (of(&before), of(&after)) {
-            (Some(before), Some(after)) => {
-                let changes = difference::changes(&before, &after);
-                render_changes(class, &changes)
-            }
+            (Some(before), Some(after)) => render_changes(class, &difference::changes(&before, &after)),
             (None, Some(after)) => format!("{class}: new, {} benchmarks\n", after.benchmarks.len()),
             (Some(before), None) => format!("{class}: gone, {} benchmarks\n", before.benchmarks.len()),
             (None, None) => String::new(),

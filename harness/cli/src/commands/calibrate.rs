@@ -12,7 +12,7 @@ use perfharness_verdict::judge::share_to_plant;
 
 use super::Terminal;
 use super::places::place_of;
-use super::request::timed;
+use super::request::{or_all, timed};
 use crate::args::CalibrateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -22,12 +22,11 @@ use crate::listener::Shown;
 /// noise. Then the same with a slowdown planted in one side, which should be found. What the noise leaves to be seen is
 /// kept with the accepted figures, and rows that cannot show a change as large as their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
-    let patterns = if opts.patterns.is_empty() { vec!["all".to_owned()] } else { opts.patterns.clone() };
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let delta = config.gate.time_default().delta();
     let request = RunSpec {
         against: ComparedWith::Itself { delta },
-        ..timed(&patterns, &opts.measure, config, effort)?
+        ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));
     let place = RecordPlace::at(&path, opts.resume)?;

@@ -19,7 +19,7 @@ use perfharness_record::{Machine, RunEnd, RunRecord, SourceState, file as record
 use super::Terminal;
 use super::pages::Pages;
 use super::places::place_of;
-use super::request::timed;
+use super::request::{or_all, timed};
 use crate::args::GateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -98,7 +98,10 @@ impl Rules {
     /// The accepted figures of a machine, or the nearest ones.
     fn baseline(&self, machine: &Machine) -> Result<Option<Baseline>, CommandError> {
         match (of_machine(&self.figures, machine), &self.needed_in) {
-            (None, Some(folder)) => Err(no_figures(folder)),
+            (None, Some(folder)) => Err(CommandError::Usage(format!(
+                "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
+                folder.display()
+            ))),
             (found, _) => Ok(found.cloned()),
         }
     }
@@ -113,7 +116,7 @@ fn alone(opts: &GateOpts, config: &Config) -> Result<Asked, CommandError> {
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let folder = &opts.folder.baselines;
     Ok(Asked {
-        request: timed(&patterns(&opts.what), &opts.measure, config, effort)?,
+        request: timed(&or_all(&opts.what), &opts.measure, config, effort)?,
         rules: Rules {
             policy: config.gate.clone(),
             figures: read_all(folder)?,
@@ -178,13 +181,6 @@ fn judge_record(
     finish(&judge(&record, &rules.terms(baseline.as_ref())), &opts.show, None, terminal)
 }
 
-fn no_figures(folder: &Path) -> CommandError {
-    CommandError::Usage(format!(
-        "there are no accepted figures in {}; make some with `perfharness baseline accept --runs 5 --reason \"the first\"`, or compare with a commit by --base",
-        folder.display()
-    ))
-}
-
 /// Refuses figures that mean different things.
 fn comparable(record: &RunRecord, baseline: Option<&Baseline>) -> Result<(), CommandError> {
     let Some(baseline) = baseline else { return Ok(()) };
@@ -193,8 +189,4 @@ fn comparable(record: &RunRecord, baseline: Option<&Baseline>) -> Result<(), Com
         "this run has another {what} than the accepted figures of {}: use the same, or accept new ones",
         baseline.class
     )))
-}
-
-fn patterns(what: &[String]) -> Vec<String> {
-    if what.is_empty() { vec!["all".into()] } else { what.to_vec() }
 }

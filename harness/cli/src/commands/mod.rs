@@ -28,7 +28,7 @@ use perfharness_record::schema::{baseline_schema, gate_schema, run_schema};
 
 use crate::args::{Cli, Command, SchemaOf};
 use crate::config::Config;
-use crate::exit::{CommandResult, Exit, exit_code};
+use crate::exit::{CommandResult, Exit};
 pub(crate) use crate::terminal::Terminal;
 use crate::terminal::{say_of_arguments, tame_panics};
 
@@ -38,22 +38,22 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             say_of_arguments(&error);
-            return exit_code(if error.use_stderr() { Exit::USAGE } else { Exit::OK });
+            return ExitCode::from(if error.use_stderr() { Exit::USAGE } else { Exit::OK });
         }
     };
     if matches!(cli.command, Command::Worker) {
         return perfharness_contract::serve(perfharness_all::all());
     }
     if let Command::Probe { words } = &cli.command {
-        return exit_code(if probe::answer(words).is_ok() { Exit::OK } else { Exit::FAILED });
+        return ExitCode::from(if probe::answer(words).is_ok() { Exit::OK } else { Exit::FAILED });
     }
     tame_panics();
     let terminal = Terminal::new(&cli.global);
     match dispatch(cli, &terminal) {
-        Ok(code) => exit_code(code),
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             terminal.error(&error);
-            exit_code(error.code())
+            ExitCode::from(error.code())
         }
     }
 }

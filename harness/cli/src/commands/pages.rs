@@ -21,7 +21,7 @@ use super::memory::FOLDER as MEMORY_FOLDER;
 use super::profile::FOLDER;
 use crate::exit::CommandError;
 
-/// Makes pages by the same rules.
+/// Makes pages by the same rules, and fails when a record cannot be read or a page not be written.
 pub(super) struct Pages<'a> {
     baselines: Vec<Baseline>,
     policy: &'a GatePolicy,
@@ -45,9 +45,6 @@ impl<'a> Pages<'a> {
     }
 
     /// Makes the page of a record. What a gate found is read from its file, else found out from accepted figures.
-    ///
-    /// # Errors
-    /// When the record cannot be read, or the page not be written.
     pub(super) fn make(
         &self,
         record_path: &Path,
@@ -74,24 +71,16 @@ impl<'a> Pages<'a> {
             ));
         }
         // Beside the record, so that it is there from the page, too, unless that goes somewhere else.
-        let folder = record_path.with_file_name(FOLDER);
         let is_beside = out.parent() == record_path.parent();
-        let flames = match FlameIndex::read(&folder) {
-            // Graphs that an earlier run left there are of other code.
-            Ok(flames) => flames.filter(|_| is_beside).map(|flames| flames.of_run(&record.run.id)),
-            Err(error) => {
-                remarks.push(format!("{}: {error}", folder.display()));
-                None
-            }
-        };
-        let folder = record_path.with_file_name(MEMORY_FOLDER);
-        let memory = match MemoryIndex::read(&folder) {
-            Ok(memory) => memory.filter(|_| is_beside),
-            Err(error) => {
-                remarks.push(format!("{}: {error}", folder.display()));
-                None
-            }
-        };
+        let (flames, memory) =
+            (record_path.with_file_name(FOLDER), record_path.with_file_name(MEMORY_FOLDER));
+        let mut remark =
+            |folder: &Path, error: String| remarks.push(format!("{}: {error}", folder.display()));
+        let read = FlameIndex::read(&flames).map_err(|error| remark(&flames, error.to_string()));
+        // Graphs that an earlier run left there are of other code.
+        let flames = read.unwrap_or(None).filter(|_| is_beside).map(|flames| flames.of_run(&record.run.id));
+        let read = MemoryIndex::read(&memory).map_err(|error| remark(&memory, error.to_string()));
+        let memory = read.unwrap_or(None).filter(|_| is_beside);
         let material = Material {
             flames: flames.as_ref().map(|index| (index, FOLDER)),
             memory: memory.as_ref().map(|index| (index, MEMORY_FOLDER)),
@@ -129,27 +118,13 @@ impl<'a> Pages<'a> {
     /// measured has the record; that a page cannot be made is no reason to fail.
     pub(super) fn leave(&self, record: &Path, terminal: &Terminal) {
         let Some((reports, folder)) = place(record) else { return };
-        match self.of_commit(&reports, &folder) {
-            Ok(Some(page)) => terminal.hint(&format!("report: {}", page.display())),
-            Ok(None) => {}
+        let Some(found) = FoundRun::in_folder(&folder) else { return };
+        let known = self.known(&reports);
+        let made = known.and_then(|(history, _)| self.one(&reports, &found, &history));
+        match made.and_then(|()| self.index_of(&reports)) {
+            Ok(_) => terminal.hint(&format!("report: {}", found.page().display())),
             Err(error) => terminal.warn(&error.to_string()),
         }
-    }
-
-    /// Makes the page of one commit in the folder of reports, and the page over all.
-    ///
-    /// # Errors
-    /// When the record cannot be read, or a page not be written.
-    pub(super) fn of_commit(
-        &self,
-        reports: &Reports,
-        folder: &Path,
-    ) -> Result<Option<PathBuf>, CommandError> {
-        let Some(found) = FoundRun::in_folder(folder) else { return Ok(None) };
-        let (history, _) = self.known(reports)?;
-        self.one(reports, &found, &history)?;
-        self.index_of(reports)?;
-        Ok(Some(found.page()))
     }
 
     /// Makes the pages of all runs in the folder of reports, and the page over all; returns how many runs there are.
@@ -188,9 +163,6 @@ impl<'a> Pages<'a> {
     }
 
     /// Marks what was accepted, and makes the page over these runs.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn over(&self, mut history: Vec<RunSummary>, out: &Path) -> Result<(), CommandError> {
         mark_accepted(&mut history, &self.baselines);
         write_index(out, &history, Vec::new())

@@ -47,7 +47,7 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let taken = subject.take(|_| None);
     // What was built lasts until it was profiled.
     drop(versions);
-    let written = taken.write(&folder, &formats(&opts.format), Former::Kept)?;
+    let written = write(&folder, &taken.shots, &formats(&opts.format), Former::Kept, &taken.occasion)?;
     if opts.json {
         terminal.print_json(&written)?;
     } else {
@@ -75,7 +75,7 @@ pub(super) fn beside(
     let subject = Profiling { plan, executor, work: DEFAULT_WORK, run, terminal };
     let taken = subject.take(known);
     let folder = path.with_file_name(FOLDER);
-    let written = taken.write(&folder, &[ProfileFormat::Svg], Former::Replaced)?;
+    let written = write(&folder, &taken.shots, &[ProfileFormat::Svg], Former::Replaced, &taken.occasion)?;
     if show {
         taken.show(&written, &folder, terminal)?;
     }
@@ -175,15 +175,6 @@ struct Taken {
 }
 
 impl Taken {
-    fn write(
-        &self,
-        folder: &Path,
-        formats: &[ProfileFormat],
-        former: Former,
-    ) -> Result<FlameIndex, CommandError> {
-        Ok(write(folder, &self.shots, formats, former, &self.occasion)?)
-    }
-
     fn show(&self, index: &FlameIndex, folder: &Path, terminal: &Terminal) -> Result<(), CommandError> {
         terminal.print_styled(&render_profiles(index, &self.shots))?;
         let place: PathBuf = folder.join(perfharness_report::profile::INDEX_FILE);

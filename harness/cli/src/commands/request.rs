@@ -1,6 +1,5 @@
-//! The request that flags and configuration make together, the flags over the configuration.
-
-use std::collections::BTreeMap;
+//! The request that flags and configuration make together, the flags over the configuration. There is none when a worker's
+//! command line cannot be read.
 
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
@@ -11,10 +10,12 @@ use crate::args::{ConditionOpts, MeasureOpts};
 use crate::config::Config;
 use crate::exit::CommandError;
 
+/// The patterns that were given, or `all`.
+pub(super) fn or_all(patterns: &[String]) -> Vec<String> {
+    if patterns.is_empty() { vec!["all".into()] } else { patterns.to_vec() }
+}
+
 /// The request for a run.
-///
-/// # Errors
-/// When a worker's command line cannot be read.
 pub(super) fn timed(
     patterns: &[String],
     opts: &MeasureOpts,
@@ -27,9 +28,6 @@ pub(super) fn timed(
 }
 
 /// The request for launches in which nothing is timed.
-///
-/// # Errors
-/// When a worker's command line cannot be read.
 pub(super) fn untimed(
     patterns: &[String],
     opts: &ConditionOpts,
@@ -43,7 +41,7 @@ pub(super) fn untimed(
         time_budget: None,
         seed: opts.seed.or(config.run.seed).unwrap_or(1),
         device: device.unwrap_or_else(|| "auto".into()),
-        settings: settings(opts, config),
+        settings: config.settings.clone().into_iter().chain(flags(opts)).collect(),
         workers: workers::commands(&opts.worker, config)?,
         launches: None,
         memory_limit_bytes: opts.memory_limit,
@@ -60,12 +58,6 @@ fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> RunSpec {
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         ..RunSpec::new(run)
     }
-}
-
-fn settings(opts: &ConditionOpts, config: &Config) -> BTreeMap<String, String> {
-    let mut settings = config.settings.clone();
-    settings.extend(flags(opts));
-    settings
 }
 
 fn flags(opts: &ConditionOpts) -> impl Iterator<Item = (String, String)> {

@@ -11,7 +11,7 @@ use perfharness_report::render::render_record;
 use super::pages::Pages;
 use super::places::default_path;
 use super::request::timed;
-use super::{Terminal, profile};
+use super::{Terminal, alone, profile};
 use crate::args::{BaselineFolder, ConditionOpts, MeasureOpts, RunOpts};
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
@@ -84,14 +84,9 @@ fn resumes_alone(opts: &RunOpts) -> bool {
 }
 
 fn exit_code(record: &RunRecord) -> u8 {
-    if record.run.ended == RunEnd::Interrupted {
-        return Exit::INTERRUPTED;
-    }
     let workers_failed = record.workers.iter().any(|w| w.outcome.kind != OutcomeKind::Ok);
-    if workers_failed || record.benchmarks.iter().any(BenchmarkRecord::failed) {
-        return Exit::BENCHMARK_FAILED;
-    }
+    let failed = workers_failed || record.benchmarks.iter().any(BenchmarkRecord::failed);
     let not_run = record.benchmarks.iter().any(|b| b.outcome.kind == OutcomeKind::NotRun);
     let anything = record.benchmarks.iter().any(BenchmarkRecord::succeeded);
-    if anything && !not_run { Exit::OK } else { Exit::UNDECIDED }
+    alone::exit_code(record.run.ended == RunEnd::Interrupted, failed, anything && !not_run)
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use perfharness_contract::Digest;
+use perfharness_contract::{Digest, OutcomeKind, standard};
 use perfharness_record::file::{read_regular, through_links};
 use perfharness_record::samples::MOST_BYTES;
-use perfharness_record::{RunRecord, file};
+use perfharness_record::{BenchmarkRecord, RunRecord, file};
 use perfharness_report::render::render_record;
 
 use super::Terminal;
@@ -39,17 +39,13 @@ fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
         problems.push("it has no benchmark".to_owned());
     }
     for case in &record.cases {
-        let of_case = |b: &&perfharness_record::BenchmarkRecord| {
-            b.id.workload == case.workload && b.id.case == case.case
-        };
-        if record.benchmarks.iter().filter(of_case).count() == 0 {
+        let of_case = |b: &BenchmarkRecord| b.id.workload == case.workload && b.id.case == case.case;
+        if !record.benchmarks.iter().any(of_case) {
             problems.push(format!("case {}/{} has no benchmark", case.workload, case.case));
         }
     }
-    for benchmark in
-        record.benchmarks.iter().filter(|b| b.outcome.kind == perfharness_contract::OutcomeKind::Ok)
-    {
-        let wall = benchmark.metrics.get(perfharness_contract::standard::WALL_TIME);
+    for benchmark in record.benchmarks.iter().filter(|b| b.outcome.kind == OutcomeKind::Ok) {
+        let wall = benchmark.metrics.get(standard::WALL_TIME);
         if wall.and_then(|m| m.value.value()).is_none_or(|ns| ns <= 0.0) {
             problems.push(format!("{} is ok but has no wall time", benchmark.id));
         }

@@ -24,7 +24,7 @@ const KEPT_LINES: usize = 40;
 
 /// Commands that build and start both versions, whatever the versions' own configurations say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BuildRecipe {
+pub(crate) struct BuildRecipe {
     /// The build command; if it is empty, nothing is built.
     build: Vec<String>,
     /// The workers.
@@ -40,7 +40,7 @@ impl BuildRecipe {
     ///
     /// # Errors
     /// When the configuration names no worker.
-    pub fn of(config: &Config, repository: &Repository) -> Result<Self, VersionsError> {
+    pub(crate) fn of(config: &Config, repository: &Repository) -> Result<Self, VersionsError> {
         let is_cargo = repository.root().join("Cargo.toml").is_file();
         let cargo = || ["cargo", "build", "--release", "--locked"].map(str::to_owned).to_vec();
         let default = || if is_cargo { cargo() } else { Vec::new() };
@@ -120,11 +120,11 @@ fn in_the_background(mut output: impl Read + Send + 'static) -> JoinHandle<Strin
 
 /// Both versions, built. Their source trees are removed when the value is dropped.
 #[derive(Debug)]
-pub struct Versions {
+pub(crate) struct Versions {
     /// The base.
-    pub base: Version,
+    pub(crate) base: Version,
     /// The code here.
-    pub head: Version,
+    pub(crate) head: Version,
     _workshop: Workshop,
 }
 
@@ -133,7 +133,7 @@ impl Versions {
     ///
     /// # Errors
     /// When another gate has locked the folder, git or a build fails, or a build does not create a worker.
-    pub fn build(
+    pub(crate) fn build(
         repository: Repository,
         base_commit: &str,
         head_commit: &str,
@@ -158,7 +158,7 @@ impl Versions {
 
     /// Whether the workers of both versions are known to load the same files: their digests are equal and so are the trees,
     /// unless all of their programs were built.
-    pub fn are_identical(&self, recipe: &BuildRecipe) -> bool {
+    pub(crate) fn are_identical(&self, recipe: &BuildRecipe) -> bool {
         let is_built = |worker: &WorkerConfig| worker.command.first().is_some_and(|w| w.starts_with(TARGET));
         // A program that was not built may load files that were installed for one of the versions only.
         let all_known = self.base.tree == self.head.tree || recipe.workers.iter().all(is_built);
@@ -166,10 +166,7 @@ impl Versions {
     }
 
     /// Checks that the programs are still those that were built, because builds and workers of the change could reach them.
-    ///
-    /// # Errors
-    /// When a program of either version has changed.
-    pub fn check(&self) -> Result<(), VersionsError> {
+    pub(crate) fn check(&self) -> Result<(), VersionsError> {
         self.base.check()?;
         self.head.check()
     }

@@ -9,18 +9,16 @@ use super::relocation::without_dots;
 /// Mode of a symbolic link in a tree.
 const LINK: &str = "120000";
 
-/// Repository of the current folder.
+/// Repository of the current folder. Everything that asks git fails when git does, and every reader of a commit when a link
+/// leads out of the repository.
 #[derive(Clone, Debug)]
-pub struct Repository {
+pub(crate) struct Repository {
     root: PathBuf,
 }
 
 impl Repository {
     /// Finds the repository.
-    ///
-    /// # Errors
-    /// When the current folder is not in one.
-    pub fn find() -> Result<Self, VersionsError> {
+    pub(crate) fn find() -> Result<Self, VersionsError> {
         match git(Path::new("."), &["rev-parse", "--show-toplevel"]) {
             Ok(root) => Ok(Self { root: root.into() }),
             Err(VersionsError::Git { message, .. }) => Err(VersionsError::NoRepository { message }),
@@ -29,7 +27,7 @@ impl Repository {
     }
 
     /// Returns the top folder.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
@@ -45,7 +43,7 @@ impl Repository {
     ///
     /// # Errors
     /// When the reference does not name one commit, or has none in common with HEAD.
-    pub fn merge_base(&self, reference: &str) -> Result<String, VersionsError> {
+    pub(crate) fn merge_base(&self, reference: &str) -> Result<String, VersionsError> {
         let shallow = self.is_shallow();
         let commit = format!("{reference}^{{commit}}");
         if self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).is_err() {
@@ -65,10 +63,7 @@ impl Repository {
 
     /// Returns the files that a change may contain but a build from a commit lacks: those that git neither tracks nor
     /// ignores, and changed ones that it was told to assume unchanged.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn unknown(&self) -> Result<Vec<String>, VersionsError> {
+    pub(crate) fn unknown(&self) -> Result<Vec<String>, VersionsError> {
         let mut unknown = self.paths(&["ls-files", "-z", "--others", "--exclude-standard"])?;
         // Changes within submodules, of which a commit contains only the name.
         let changed = |ignore| {
@@ -91,10 +86,7 @@ impl Repository {
     }
 
     /// Returns a commit of the tracked files as they are: HEAD or, if they were changed, one that no branch has.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn tracked_state(&self) -> Result<String, VersionsError> {
+    pub(crate) fn tracked_state(&self) -> Result<String, VersionsError> {
         let stashed = self.git(&[
             "-c",
             "user.name=perfharness",
@@ -123,7 +115,7 @@ impl Repository {
     }
 
     /// Returns the tracked files of a commit that contain the absolute path of the working copy.
-    pub fn naming_root(&self, commit: &str) -> Vec<String> {
+    pub(crate) fn naming_root(&self, commit: &str) -> Vec<String> {
         let root = self.root.to_string_lossy();
         // Git exits with 1 if it finds nothing.
         let found = self
@@ -133,19 +125,13 @@ impl Repository {
     }
 
     /// Returns the id of a commit's tree: two commits with the same files have the same one.
-    ///
-    /// # Errors
-    /// When git knows no such commit.
-    pub fn tree_of(&self, commit: &str) -> Result<String, VersionsError> {
+    pub(crate) fn tree_of(&self, commit: &str) -> Result<String, VersionsError> {
         self.git(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
     }
 
     /// Reads a file of a commit, or returns `None` if it has none. The path is relative to the top folder, and links of the
     /// commit are followed.
-    ///
-    /// # Errors
-    /// When a link leads out of the repository, or git fails.
-    pub fn file_at(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
+    pub(crate) fn file_at(&self, commit: &str, path: &str) -> Result<Option<String>, VersionsError> {
         let Some(place) = self.resolve(commit, path)? else { return Ok(None) };
         // Not trimmed: a baseline is compared to the byte.
         Ok(self.content(commit, &place))
@@ -153,10 +139,7 @@ impl Repository {
 
     /// Returns the names of the files in a folder of a commit, and none if there is no such folder. Links of the commit are
     /// followed.
-    ///
-    /// # Errors
-    /// When a link leads out of the repository, or git fails.
-    pub fn files_at(&self, commit: &str, folder: &str) -> Result<Vec<String>, VersionsError> {
+    pub(crate) fn files_at(&self, commit: &str, folder: &str) -> Result<Vec<String>, VersionsError> {
         let Some(place) = self.resolve(commit, folder)? else { return Ok(Vec::new()) };
         let listed = self.git(&["ls-tree", "--name-only", &format!("{commit}:{place}")]).unwrap_or_default();
         Ok(listed.lines().map(str::to_owned).collect())
@@ -203,7 +186,7 @@ impl Repository {
 
     /// Returns a path relative to the top folder, with `/`, or `None` if it is outside. Links are not resolved, because they
     /// may lead elsewhere in another commit.
-    pub fn relative(&self, path: &Path) -> Option<String> {
+    pub(crate) fn relative(&self, path: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         let absolute = without_dots(&std::env::current_dir().ok()?.join(path));
         // The outermost folder that is the top folder, by whatever links it is reached.
@@ -214,9 +197,6 @@ impl Repository {
     }
 
     /// Checks a commit out into a folder of its own.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(super) fn add_tree(&self, tree: &Path, commit: &str) -> Result<(), VersionsError> {
         self.remove_tree(tree);
         let tree = tree.to_string_lossy();
@@ -226,9 +206,6 @@ impl Repository {
     }
 
     /// Moves a checked-out folder.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(super) fn move_tree(&self, from: &Path, to: &Path) -> Result<(), VersionsError> {
         self.remove_tree(to);
         self.git(&["worktree", "move", &from.to_string_lossy(), &to.to_string_lossy()]).map(drop)

@@ -7,81 +7,51 @@ mod place;
 mod relocation;
 mod side;
 
-pub use build::{BuildRecipe, Versions};
-pub use git::Repository;
-pub use side::Version;
+pub(crate) use build::{BuildRecipe, Versions};
+pub(crate) use git::Repository;
+pub(crate) use side::Version;
 
 use std::path::PathBuf;
 
 /// Error while the two versions are found, built or checked.
 #[derive(Debug, thiserror::Error)]
-pub enum VersionsError {
-    /// A git command failed.
+pub(crate) enum VersionsError {
     #[error("`git {command}` failed: {message}")]
-    Git {
-        /// Arguments of git.
-        command: String,
-        /// Error of git or the system.
-        message: String,
-    },
+    Git { command: String, message: String },
     /// The current folder is not in a repository.
     #[error(
         "the current folder is not in a git repository, which --base needs: {message}; use --base-worker instead"
     )]
-    NoRepository {
-        /// Error of git.
-        message: String,
-    },
+    NoRepository { message: String },
     /// The reference does not name a commit.
     #[error(
         "--base {reference} does not name a commit of this repository; fetch it, e.g. with `git fetch origin`, or correct the name{}",
         if *.shallow { "; this clone is shallow: fetch the history with `git fetch --unshallow` (`fetch-depth: 0` in CI)" } else { "" }
     )]
-    NoCommit {
-        /// The reference.
-        reference: String,
-        /// Whether the clone is shallow.
-        shallow: bool,
-    },
+    NoCommit { reference: String, shallow: bool },
     /// The reference names several commits.
     #[error("--base {reference} is ambiguous between {names}; give the full name of one of them")]
-    Ambiguous {
-        /// The reference.
-        reference: String,
-        /// Full names of the commits.
-        names: String,
-    },
+    Ambiguous { reference: String, names: String },
     /// Git sees no change, but does not track some files.
     #[error(
         "git sees no difference between the base and the code here, but it does not track {}; `git add` the files of the change, and ignore the others",
         files.join(", ")
     )]
-    Unseen {
-        /// Some of the files.
-        files: Vec<String>,
-    },
+    Unseen { files: Vec<String> },
     /// HEAD and the reference have no commit in common.
     #[error(
         "HEAD and {reference} have no commit in common{}",
         if *.shallow { ", because this clone is shallow: fetch the history with `git fetch --unshallow` (`fetch-depth: 0` in CI)" } else { "" }
     )]
-    NoMergeBase {
-        /// The reference.
-        reference: String,
-        /// Whether the clone is shallow.
-        shallow: bool,
-    },
+    NoMergeBase { reference: String, shallow: bool },
     /// The configuration names no worker.
     #[error(
         "--base needs the commands that build and start a worker; add [gate] with `build` and `worker`, or a [[worker]], to perfharness.toml"
     )]
     NoWorker,
-    /// The build command failed.
     #[error("the {side} does not build: `{command}` {how}\n{output}")]
     Build {
-        /// The version.
         side: &'static str,
-        /// The command.
         command: String,
         /// Its end, as a phrase.
         how: String,
@@ -91,7 +61,6 @@ pub enum VersionsError {
     /// The build did not create the worker.
     #[error("the build of the {side} did not create {}; check `worker` under [gate] in perfharness.toml", path.display())]
     NoProgram {
-        /// The version.
         side: &'static str,
         /// Expected path.
         path: PathBuf,
@@ -101,19 +70,13 @@ pub enum VersionsError {
         "the worker's `{word}` is {} in the working copy, which the base and the change would share; use a path relative to the configuration, or build it into {{target}}",
         path.display()
     )]
-    Shared {
-        /// Word of the command.
-        word: String,
-        /// The file.
-        path: PathBuf,
-    },
+    Shared { word: String, path: PathBuf },
     /// The programs of a version changed after they were built.
     #[error(
         "the programs of the {side} in {} changed after they were built; the build and the workers of the change must not modify them",
         path.display()
     )]
     Tampered {
-        /// The version.
         side: &'static str,
         /// Folder of the programs.
         path: PathBuf,
@@ -122,12 +85,7 @@ pub enum VersionsError {
     #[error(
         "{path} is a link of {commit}, or behind one, that leads out of the repository; replace it with a file or folder"
     )]
-    Link {
-        /// The path.
-        path: String,
-        /// The commit.
-        commit: String,
-    },
+    Link { path: String, commit: String },
     /// Another gate of this repository is running.
     #[error(
         "another gate of {} is running in {}; wait for its end, or set PERFHARNESS_CACHE to another folder",
@@ -135,7 +93,6 @@ pub enum VersionsError {
         place.display()
     )]
     InUse {
-        /// The repository.
         root: PathBuf,
         /// The folder that it builds in.
         place: PathBuf,
@@ -146,25 +103,15 @@ pub enum VersionsError {
         root.display(),
         cache.display()
     )]
-    NoPlace {
-        /// The repository.
-        root: PathBuf,
-        /// The cache folder.
-        cache: PathBuf,
-    },
+    NoPlace { root: PathBuf, cache: PathBuf },
     /// A file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
 }
 
 impl VersionsError {
     /// Whether the arguments or the configuration are wrong, and not their execution.
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         matches!(
             self,
             Self::NoRepository { .. }

@@ -15,16 +15,16 @@ use crate::config::{WorkerConfig, program_name};
 
 /// Built version of the code.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub(crate) struct Version {
     side: &'static str,
     /// The commit; for uncommitted changes, one that no branch has.
-    pub commit: String,
+    pub(crate) commit: String,
     /// Id of the commit's tree.
-    pub tree: String,
+    pub(crate) tree: String,
     /// Commands that start its workers.
-    pub workers: Vec<WorkerCommand>,
+    pub(crate) workers: Vec<WorkerCommand>,
     /// Digest of all files that its workers use: the products of the build, and the sources if they read some.
-    pub digest: Digest,
+    pub(crate) digest: Digest,
     /// Digest of the products of the build.
     built: Digest,
     /// Folder of the products.

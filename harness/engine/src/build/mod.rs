@@ -3,7 +3,7 @@
 mod samples;
 mod timeline;
 
-pub use samples::sample_rows;
+pub(crate) use samples::sample_rows;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use perfharness_record::{
     RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
     VersionsRecord, WarmUpRecord, WorkerRecord,
 };
-use perfharness_verdict::{Detection, Paired, estimate, launch_values, level, median};
+use perfharness_verdict::{Detection, Interval, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
 
 use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
@@ -27,19 +27,17 @@ use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
 /// Facts of a record besides the measurements.
 #[derive(Clone, Debug)]
-pub struct RunFacts {
+pub(crate) struct RunFacts {
     /// The run; its time use is filled in from the state.
-    pub run: RunInfo,
-    /// The source code.
-    pub source: SourceState,
-    /// The machine.
-    pub machine: Machine,
+    pub(crate) run: RunInfo,
+    pub(crate) source: SourceState,
+    pub(crate) machine: Machine,
     /// Ceilings of the machine.
-    pub ceilings: Option<Ceilings>,
+    pub(crate) ceilings: Option<Ceilings>,
     /// Base of the comparison.
-    pub base: Option<BaseFacts>,
+    pub(crate) base: Option<BaseFacts>,
     /// The raw samples, once written.
-    pub samples: Option<SamplesRef>,
+    pub(crate) samples: Option<SamplesRef>,
 }
 
 /// Facts of a base besides its measurements.
@@ -85,7 +83,7 @@ impl StageResults {
 }
 
 /// Makes the record.
-pub fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
+pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = harness_facts();
     let mut environments: Vec<Environment> = Vec::new();
     let (mut first, mut confirmation, mut planted) =
@@ -338,18 +336,16 @@ fn metrics(
         && let Some(ns) = wall.value.value()
     {
         let rate = |ns: f64| items.count as f64 * 1e9 / ns;
-        let interval = wall
-            .interval
-            .map(|i| perfharness_verdict::Interval { lower: rate(i.upper), upper: rate(i.lower) });
+        let interval = wall.interval.map(|i| Interval { lower: rate(i.upper), upper: rate(i.lower) });
         let record = MetricRecord {
             unit: format!("{}/s", items.unit),
             kind: MetricKind::Derived,
             value: Reading::Value(Number(rate(ns))),
             interval,
+            launches: wall.launches.iter().map(|n| Number(rate(n.0))).collect(),
             ..wall.clone()
         };
-        let launches = record.launches.iter().map(|n| Number(rate(n.0))).collect();
-        metrics.insert(standard::RATE.into(), MetricRecord { launches, ..record });
+        metrics.insert(standard::RATE.into(), record);
     }
     metrics
 }
@@ -384,14 +380,12 @@ fn timed(
         Number(median(&logs).map_or(f64::NAN, f64::exp))
     };
     MetricRecord {
-        unit: metric.unit.clone(),
-        kind: metric.kind,
         value: Reading::Value(Number(found.center)),
         interval: found.interval,
         sd: found.sd,
         launches: levels.iter().map(launch).collect(),
         samples: found.samples,
-        demoted: false,
+        ..absent(metric, "")
     }
 }
 
@@ -420,10 +414,10 @@ fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
     let mut told = None;
     let mut all = Vec::new();
     for row in &side.metered {
-        match row.sample.readings.get(metric.id.as_str()) {
+        match row.readings.get(metric.id.as_str()) {
             Some(Reading::Value(Number(value))) => {
                 let per = match metric.scope {
-                    Scope::Iteration => row.sample.iterations.max(1) as f64,
+                    Scope::Iteration => row.iterations.max(1) as f64,
                     Scope::Sample | Scope::Launch => 1.0,
                 };
                 all.push(value / per);
@@ -510,7 +504,7 @@ const THREAD_VARIABLES: [&str; 6] = [
 ];
 
 /// The thread settings that workers inherit.
-pub fn harness_facts() -> BTreeMap<String, String> {
+fn harness_facts() -> BTreeMap<String, String> {
     let set = |name: &&str| Some(((*name).to_owned(), perfharness_platform::env::var(name)?));
     THREAD_VARIABLES.iter().filter_map(set).collect()
 }

@@ -11,7 +11,7 @@ use crate::measure::{RunState, SampleEvent};
 use crate::plan::Plan;
 
 /// The rows of all samples: one for each reading.
-pub fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<SampleReading<'a>> {
+pub(crate) fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<SampleReading<'a>> {
     let mut rows = Vec::new();
     for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
         let mut add = |sample: &'a SampleEvent, dropped: bool| {
@@ -52,7 +52,7 @@ pub fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<SampleReading
             }
         };
         case.samples.iter().for_each(|row| add(&row.sample, row.dropped.is_some()));
-        case.sides.iter().flat_map(|side| &side.metered).for_each(|row| add(&row.sample, false));
+        case.sides.iter().flat_map(|side| &side.metered).for_each(|sample| add(sample, false));
     }
     rows
 }

@@ -6,9 +6,9 @@ use perfharness_contract::Number;
 use perfharness_record::Origin;
 use perfharness_record::telemetry::{Column, Tag, Telemetry, WorkerColumns};
 
-use crate::measure::{RunState, SampleEvent, WatchState, WorkerRef};
+use crate::measure::{RunState, SampleEvent, WatchState};
 use crate::plan::Plan;
-use crate::telemetry::{ProcessReading, Tick};
+use crate::telemetry::Tick;
 
 /// A gap of so many intervals is one in which nobody measured: a run that was continued, perhaps after a restart, with which
 /// the clock begins anew.
@@ -27,7 +27,12 @@ pub(super) fn timeline(plan: &Plan, state: &RunState) -> Option<Telemetry> {
         for (worker, reading) in &tick.workers {
             let Some(tag) = tags.of(worker.case, worker.side) else { continue };
             let columns = workers.entry(tag).or_insert_with(|| WorkerColumns { tag, ..Default::default() });
-            push(columns, at, *worker, reading);
+            columns.reading.push(at);
+            columns.launch.push(worker.launch);
+            columns.rss_bytes.push(reading.rss_bytes);
+            columns.cpu_ms.push(reading.cpu_ms);
+            columns.read_bytes.push(reading.read_bytes);
+            columns.written_bytes.push(reading.written_bytes);
         }
     }
     let columns = watched.series.iter().map(|series| Column {
@@ -54,15 +59,6 @@ pub(super) fn timeline(plan: &Plan, state: &RunState) -> Option<Telemetry> {
         workers: workers.into_values().collect(),
         tags: tags.known,
     })
-}
-
-fn push(columns: &mut WorkerColumns, at: usize, worker: WorkerRef, reading: &ProcessReading) {
-    columns.reading.push(at);
-    columns.launch.push(worker.launch);
-    columns.rss_bytes.push(reading.rss_bytes);
-    columns.cpu_ms.push(reading.cpu_ms);
-    columns.read_bytes.push(reading.read_bytes);
-    columns.written_bytes.push(reading.written_bytes);
 }
 
 /// The tags that occur, in the order in which they are met.
@@ -95,12 +91,12 @@ struct Stretch {
 fn sampled(state: &RunState) -> Vec<Stretch> {
     let timed = state.cases.iter().flat_map(|case| case.samples.iter().map(|row| &row.sample));
     let sides = state.cases.iter().flat_map(|case| &case.sides);
-    let metered = sides.flat_map(|side| side.metered.iter().map(|row| &row.sample));
     let stretch = |sample: &SampleEvent| {
         let begin = sample.start_ns?;
         Some(Stretch { begin, end: begin + sample.wall_ns, case: sample.case, side: sample.side })
     };
-    let mut all: Vec<Stretch> = timed.chain(metered).filter_map(stretch).collect();
+    let mut all: Vec<Stretch> =
+        timed.chain(sides.flat_map(|side| &side.metered)).filter_map(stretch).collect();
     all.sort_by_key(|stretch| stretch.begin);
     all
 }

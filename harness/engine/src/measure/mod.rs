@@ -42,7 +42,7 @@ pub use launch::Interrupted;
 pub use process::{ProcessExecutor, describe, forget_repository};
 pub use profiling::profile_side;
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};
-pub use state::{CaseState, CheckRow, LaunchRow, MeteredRow, RunState, SampleRow, SideState, UsageRow};
+pub use state::{CaseState, CheckRow, LaunchRow, RunState, SampleRow, SideState, UsageRow};
 pub use tracing::{Traced, trace_side};
 pub use warm_up::WarmUp;
 pub use watching::{WatchState, WatchedTick, WorkerRef};

@@ -23,7 +23,7 @@ const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placemen
 /// Least time of an iteration, whatever a coarse clock says.
 const SHORTEST_NS: f64 = 0.1;
 
-/// Launch of one side.
+/// Launch of one side. Every step fails when the worker fails, and every sample when the user stops the run.
 pub(super) struct SoloLaunch<'a> {
     plan: &'a Plan,
     side: &'a Side,
@@ -74,9 +74,6 @@ impl<'a> SoloLaunch<'a> {
     }
 
     /// Makes the one placement.
-    ///
-    /// # Errors
-    /// When the worker fails.
     pub(super) fn prepare(&mut self) -> Result<(), CallError> {
         let request = Request::Prepare { benchmark: self.side.benchmark.clone(), placement: 0 };
         let prepared: Prepared = call(self.session.as_mut(), &request, self.plan.timeout)?;
@@ -103,9 +100,6 @@ impl<'a> SoloLaunch<'a> {
     }
 
     /// Runs batches until they stop getting faster; returns the time of an iteration, in ns.
-    ///
-    /// # Errors
-    /// When the worker fails, or the user stops the run.
     pub(super) fn warm_up(&mut self) -> Result<f64, CallError> {
         let limits = warm_up::FIRST;
         let mut batches: Vec<f64> = Vec::new();
@@ -144,9 +138,6 @@ impl<'a> SoloLaunch<'a> {
     }
 
     /// Takes a sample after a lead-in on the same inputs.
-    ///
-    /// # Errors
-    /// Those of [`sample`](Self::sample).
     pub(super) fn sample_after(
         &mut self,
         lead_in: u64,

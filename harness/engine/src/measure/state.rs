@@ -71,7 +71,7 @@ pub struct SideState {
     /// Checks.
     pub checks: Vec<CheckRow>,
     /// Metered samples.
-    pub metered: Vec<MeteredRow>,
+    pub metered: Vec<SampleEvent>,
     /// Memory and time of its processes.
     pub usage: Vec<UsageRow>,
     /// Notes of its worker for the user, each once.
@@ -92,8 +92,6 @@ pub struct SampleRow {
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRow {
-    /// The launch.
-    pub launch: u32,
     /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
@@ -102,15 +100,6 @@ pub struct CheckRow {
     pub index: u64,
     /// The answer of the worker.
     pub reply: CheckReply,
-}
-
-/// One metered sample.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MeteredRow {
-    /// The launch.
-    pub launch: u32,
-    /// The sample.
-    pub sample: SampleEvent,
 }
 
 /// Memory and time that one process used.
@@ -315,7 +304,7 @@ impl CaseState {
     pub fn paired_metered(&self, candidate: usize, reference: usize, metric: &str) -> Paired {
         let figures = |side: usize| -> BTreeMap<u32, f64> {
             let rows = self.sides.get(side).map(|side| side.metered.as_slice()).unwrap_or_default();
-            let figure = |row: &MeteredRow| Some((row.launch, row.sample.readings.get(metric)?.value()?));
+            let figure = |row: &SampleEvent| Some((row.launch, row.readings.get(metric)?.value()?));
             rows.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
         };
         one_for_each_launch(&figures(candidate), &figures(reference))
@@ -375,11 +364,8 @@ impl SideState {
             Event::Tuned { iterations, lead_in, .. } => {
                 self.length = Some(SampleLength { iterations: *iterations, lead_in: *lead_in });
             }
-            Event::Sampled(sample) => {
-                self.metered.push(MeteredRow { launch: sample.launch, sample: sample.clone() });
-            }
-            Event::Checked { launch, stage, round, index, reply, .. } => self.checks.push(CheckRow {
-                launch: *launch,
+            Event::Sampled(sample) => self.metered.push(sample.clone()),
+            Event::Checked { stage, round, index, reply, .. } => self.checks.push(CheckRow {
                 stage: *stage,
                 round: *round,
                 index: *index,
@@ -391,12 +377,8 @@ impl SideState {
                 cpu_ns: *cpu_ns,
             }),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
-            Event::CaseStarted { .. }
-            | Event::LaunchStarted { .. }
-            | Event::BlockFinished { .. }
-            | Event::LaunchFinished { .. }
-            | Event::CaseFinished { .. }
-            | Event::Watched(_) => {}
+            // The others belong to the case or the run.
+            _ => {}
         }
     }
 

@@ -11,9 +11,9 @@ use perfharness_record::{
 };
 
 use super::place::keep_older;
-use super::{Listener, Note, PlannedRun, RecordPlace, RunError, RunSpec};
+use super::{Listener, Note, PlannedRun, RecordPlace, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
-use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, RunLock};
+use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
 use crate::measure::{Event, ProcessExecutor, RunState, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
 use crate::telemetry::Watcher;
@@ -27,10 +27,7 @@ pub struct Run {
     journal: Journal,
     journal_fault: Option<JournalError>,
     header: JournalHeader,
-    request: RunSpec,
-    catalog: Catalog,
-    base: Option<BaseFacts>,
-    plan: Plan,
+    planned: PlannedRun,
     machine: Machine,
     ceilings: Option<Ceilings>,
     executor: ProcessExecutor,
@@ -45,10 +42,14 @@ impl Run {
         listener: &mut dyn Listener,
     ) -> Result<Self, RunError> {
         place.check()?;
-        place.insist_on(&planned.request.run)?;
+        if let Some(Replay { header, .. }) = &place.replayed
+            && header.request != planned.request.run
+        {
+            return Err(RunError::OtherRequest { started: header.started.clone() });
+        }
         let machine = planned.machine(listener).clone();
         let mut executor = planned.executor();
-        let PlannedRun { request, catalog, base, plan, .. } = planned;
+        let PlannedRun { request, catalog, base, plan, .. } = &planned;
         let RecordPlace { path, lock, replayed } = place;
         let journal_path = Journal::path_for(&path);
         let mut state = RunState::new(plan.cases.iter().map(|case| case.sides.len()));
@@ -74,7 +75,7 @@ impl Run {
                 (lock, header, journal)
             }
             Some(replayed) => {
-                unchanged(&replayed.header, &plan, &digests, &code)?;
+                unchanged(&replayed.header, plan, &digests, &code)?;
                 if let Some(damage) = replayed.damage {
                     listener.note(&Note::Damaged(damage));
                 }
@@ -89,7 +90,7 @@ impl Run {
             }
         };
         // Before anything watches or is timed: it keeps the machine busy for some seconds.
-        let ceilings = ceilings(&plan, &catalog, &machine, listener);
+        let ceilings = ceilings(plan, catalog, &machine, listener);
         if request.telemetry {
             let adapter = machine.facts.get("gpu").map(String::as_str);
             match Watcher::start(watch_interval(plan.budget), adapter) {
@@ -104,10 +105,7 @@ impl Run {
             journal,
             journal_fault,
             header,
-            request,
-            catalog,
-            base,
-            plan,
+            planned,
             machine,
             ceilings,
             executor,
@@ -117,7 +115,7 @@ impl Run {
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.planned.plan
     }
 
     /// Everything that was measured so far.
@@ -146,12 +144,12 @@ impl Run {
     ) -> Result<RunRecord, E> {
         let mut end = self.measure(listener)?;
         if end == RunEnd::Complete {
-            let cases = more(&self.plan, &self.record(end, None))?;
+            let cases = more(&self.planned.plan, &self.record(end, None))?;
             if !cases.is_empty() {
                 let sides = RunState::new(cases.iter().map(|case| case.sides.len()));
                 self.state.cases.extend(sides.cases);
-                self.plan.budget += Duration::from_nanos(self.state.spent_ns());
-                self.plan.cases.extend(cases);
+                self.planned.plan.budget += Duration::from_nanos(self.state.spent_ns());
+                self.planned.plan.cases.extend(cases);
                 end = self.measure(listener)?;
             }
         }
@@ -163,7 +161,8 @@ impl Run {
     /// # Errors
     /// When the listener refuses.
     pub fn measure(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
-        let Self { journal, journal_fault, catalog, plan, executor, state, .. } = self;
+        let Self { journal, journal_fault, planned, executor, state, .. } = self;
+        let PlannedRun { catalog, plan, .. } = planned;
         let spent = Duration::from_nanos(state.spent_ns());
         listener.begin(plan, spent).map_err(RunError::Listener)?;
         let metrics = |case: &CasePlan| -> Vec<MetricDef> {
@@ -182,8 +181,8 @@ impl Run {
 
     /// Lets every case have so many launches, which may take so much more time.
     pub fn extend(&mut self, launches: u32, time: Duration) {
-        self.plan.design.looks = LookPlan::Fixed { launches };
-        self.plan.budget = Duration::from_nanos(self.state.spent_ns()) + time;
+        self.planned.plan.design.looks = LookPlan::Fixed { launches };
+        self.planned.plan.budget = Duration::from_nanos(self.state.spent_ns()) + time;
         for case in &mut self.state.cases {
             case.end = None;
         }
@@ -197,7 +196,7 @@ impl Run {
     pub fn finish(self, end: RunEnd, listener: &mut dyn Listener) -> Result<RunRecord, RunError> {
         let path = &self.path;
         let samples_path = path.with_extension("samples.parquet");
-        let rows = sample_rows(&self.plan, &self.state);
+        let rows = sample_rows(&self.planned.plan, &self.state);
         let content = samples::encode(&rows).map_err(RunError::Encode)?;
         let samples = SamplesRef {
             file: samples_path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -220,19 +219,20 @@ impl Run {
 
     /// The record of what was measured so far.
     fn record(&self, end: RunEnd, samples: Option<SamplesRef>) -> RunRecord {
+        let PlannedRun { request, catalog, base, plan, .. } = &self.planned;
         let facts = RunFacts {
             ceilings: self.ceilings.clone(),
             run: self.info(end),
-            source: self.request.source.clone(),
+            source: request.source.clone(),
             machine: self.machine.clone(),
-            base: self.base.clone(),
+            base: base.clone(),
             samples,
         };
-        build(&self.plan, &self.catalog, &self.state, facts)
+        build(plan, catalog, &self.state, facts)
     }
 
     fn info(&self, end: RunEnd) -> RunInfo {
-        let Self { header, plan, request, .. } = self;
+        let Self { header, planned: PlannedRun { plan, request, .. }, .. } = self;
         RunInfo {
             id: header.run.clone(),
             started: header.started.clone(),

@@ -6,7 +6,6 @@ use perfharness_record::file;
 
 use super::RunError;
 use crate::journal::{Journal, Replay, RunLock, replay};
-use crate::request::RunRequest;
 
 /// The place where a record is to go, with the run that was cut off there.
 #[derive(Debug)]
@@ -38,18 +37,6 @@ impl RecordPlace {
     /// The run that is continued.
     pub fn replayed(&self) -> Option<&Replay> {
         self.replayed.as_ref()
-    }
-
-    /// Refuses to go on with a run that was asked for something else.
-    ///
-    /// # Errors
-    /// When it was.
-    pub fn insist_on(&self, request: &RunRequest) -> Result<(), RunError> {
-        let Some(Replay { header, .. }) = &self.replayed else { return Ok(()) };
-        if header.request == *request {
-            return Ok(());
-        }
-        Err(RunError::OtherRequest { started: header.started.clone() })
     }
 
     /// Refuses to put a record in the place of something else, before anything is measured for it.

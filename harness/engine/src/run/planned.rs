@@ -32,7 +32,7 @@ impl PlannedRun {
     /// When a pattern or setting is wrong, a pattern selects nothing, or no worker has a workload.
     pub fn new(request: RunSpec, listener: &mut dyn Listener) -> Result<Self, RunError> {
         let run = &request.run;
-        let patterns = run.parsed_patterns()?;
+        let patterns = run.patterns.iter().map(|text| text.parse()).collect::<Result<Vec<Pattern>, _>>()?;
         let mut catalog = ask(run, &run.workers, &request.interrupted, listener)?;
         insist_on_workloads(&catalog)?;
         if let Some((name, known)) = request.settings.unknown(&catalog) {

@@ -14,19 +14,16 @@ pub(super) struct OtherGpus {
 impl OtherGpus {
     /// Lists the GPUs and adds their quantities to `watched`.
     pub(super) fn open(watched: &mut Watched) -> Option<Self> {
+        let lack = |watched: &mut Watched, reason: &str| {
+            watched.lack(&[quantity::GPU_UTILIZATION, quantity::GPU_MEMORY], reason);
+            None
+        };
         let gpus = match Gpus::new_with_refreshed_list() {
             Ok(gpus) if gpus.is_empty() => {
-                Err("the system lists no GPU; a software adapter does not count".to_owned())
+                return lack(watched, "the system lists no GPU; a software adapter does not count");
             }
-            Ok(gpus) => Ok(gpus),
-            Err(error) => Err(format!("the system does not list its GPUs: {error:?}")),
-        };
-        let gpus = match gpus {
             Ok(gpus) => gpus,
-            Err(reason) => {
-                watched.lack(&[quantity::GPU_UTILIZATION, quantity::GPU_MEMORY], &reason);
-                return None;
-            }
+            Err(error) => return lack(watched, &format!("the system does not list its GPUs: {error:?}")),
         };
         for (number, gpu) in gpus.iter().enumerate() {
             let name = gpu.model().or(gpu.vendor()).unwrap_or("a GPU without a name");

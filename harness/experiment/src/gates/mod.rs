@@ -6,10 +6,8 @@ mod rivals;
 mod summary;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write as _};
 use std::time::Duration;
 
-use anyhow::bail;
 use gate::PairRow;
 use pair::Conditions;
 use perfharness_platform::clock;
@@ -18,7 +16,7 @@ use rivals::Rival;
 use serde::{Deserialize, Serialize};
 
 use crate::neighbour::Neighbour;
-use crate::{GatesOpts, say};
+use crate::{GatesOpts, rows, say};
 pub(crate) use rivals::side;
 
 /// One gate: a line of the output.
@@ -52,7 +50,7 @@ impl Gate {
 
 /// Runs the gates that the output does not have yet, and prints a summary.
 pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
-    let mut gates = read(opts)?;
+    let mut gates = rows::read(&opts.output, |gate: &Gate| gate.is_of(opts))?;
     let neighbour = (opts.neighbour && !opts.summary).then(Neighbour::start).transpose()?;
     let mut output = File::options().create(true).append(true).open(&opts.output)?;
     let conditions = Conditions {
@@ -86,29 +84,11 @@ pub(crate) fn run(opts: &GatesOpts) -> anyhow::Result<()> {
             rows,
             outcomes,
         };
-        // One write, which begins with a line end that closes an incomplete line of a killed experiment.
-        let mut line = b"\n".to_vec();
-        serde_json::to_writer(&mut line, &gate)?;
-        line.push(b'\n');
-        output.write_all(&line)?;
+        rows::append(&mut output, std::slice::from_ref(&gate))?;
         say(&format!("gate {number} of {}: {:?}", opts.gates, gate.outcomes));
         gates.push(gate);
     }
     drop(neighbour);
     summary::print(&gates, &opts.threshold);
     Ok(())
-}
-
-fn read(opts: &GatesOpts) -> anyhow::Result<Vec<Gate>> {
-    let Ok(file) = File::open(&opts.output) else { return Ok(Vec::new()) };
-    let mut gates: Vec<Gate> = Vec::new();
-    for line in BufReader::new(file).lines() {
-        // A killed experiment can leave an incomplete last line; its gate is measured again.
-        let Ok(gate) = serde_json::from_str::<Gate>(&line?) else { continue };
-        if !gate.is_of(opts) {
-            bail!("{} holds another experiment; name another --output", opts.output.display());
-        }
-        gates.push(gate);
-    }
-    Ok(gates)
 }

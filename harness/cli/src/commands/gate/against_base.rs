@@ -11,9 +11,9 @@ use perfharness_record::compare::{Acknowledgement, GatePolicy};
 use perfharness_record::units::counted;
 use perfharness_record::{Redefinition, SourceState, VersionRecord, VersionsRecord, WorkerCommand};
 
-use super::super::request::timed;
+use super::super::request::{or_all, timed};
 use super::super::{Terminal, workers};
-use super::{Asked, Rules, patterns};
+use super::{Asked, Rules};
 use crate::args::GateOpts;
 use crate::config::{CONFIG_FILE, Config};
 use crate::exit::CommandError;
@@ -45,7 +45,7 @@ pub(super) fn asked(
     let file = here.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
     let configurations = Configurations { here: config, path: file, base, trust_head: opts.trust_head };
     let used = configurations.used();
-    let mut request = timed(&patterns(&opts.what), &opts.measure, used, Effort::Standard)?;
+    let mut request = timed(&or_all(&opts.what), &opts.measure, used, Effort::Standard)?;
     let folder = &opts.folder.baselines;
     let (mut rules, redefined) = if let Some(commits) = &commits {
         rules_of(commits, &configurations, folder, opts, terminal)?
