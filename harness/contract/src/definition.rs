@@ -148,7 +148,7 @@ pub struct BenchmarkDef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
     /// Outcome that counts as success.
-    #[serde(default = "expect_ok")]
+    #[serde(default)]
     pub expect: OutcomeKind,
     /// Memory that one placement holds, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,15 +156,6 @@ pub struct BenchmarkDef {
     /// Time that `prepare` and loading a round take, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_ms: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn expect_ok() -> OutcomeKind {
-    OutcomeKind::Ok
 }
 
 impl BenchmarkDef {
@@ -215,7 +206,7 @@ pub struct WorkloadDef {
     pub summary: String,
     /// Whether the workload is measured only if its name is spelled out: neither `all` nor a pattern with wildcards in
     /// its place selects it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_request: bool,
     /// Documents that describe the hot path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
