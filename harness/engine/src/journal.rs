@@ -61,7 +61,7 @@ struct Line {
 /// The entry of a line: the first line has the header, and each other line an event.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "only the schema needs the form")]
+#[expect(dead_code, clippy::large_enum_variant, reason = "only the schema needs the form")]
 enum LineEntry {
     Header(JournalHeader),
     Event(Event),

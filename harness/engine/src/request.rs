@@ -1,4 +1,4 @@
-//! What the user asks of a run, from arguments and configuration together.
+//! The part of a request that the journal keeps.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{CasePlan, NO_BUDGET, Plan};
 
-/// What the user asks of a run.
+/// Request for a run, from arguments and configuration together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRequest {
     /// Patterns that select benchmarks.
     pub patterns: Vec<String>,
-    /// How much time to take.
+    /// Effort, which decides cases, launches and time.
     pub effort: Effort,
     /// Time for the whole run; the effort's own where absent.
     pub time_budget: Option<Duration>,
@@ -23,7 +23,7 @@ pub struct RunRequest {
     pub seed: u64,
     /// The GPU to use.
     pub device: String,
-    /// What the user set for the workloads.
+    /// Settings of the workloads.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// The workers.
@@ -32,7 +32,7 @@ pub struct RunRequest {
     pub launches: Option<u32>,
     /// Memory that a worker may use.
     pub memory_limit_bytes: Option<u64>,
-    /// How long a worker may take to answer.
+    /// Time that a worker has to answer.
     pub timeout: Duration,
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What ended the measuring of a case.
+/// Reason why the measuring of a case ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum CaseEnd {
@@ -38,7 +38,7 @@ impl CaseEnd {
     }
 }
 
-/// How the sides of a case share its launches.
+/// Pairing: how the sides of a case share its launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairing {

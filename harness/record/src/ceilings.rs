@@ -1,4 +1,4 @@
-//! What this machine can do at most, and how far a benchmark is from it.
+//! Ceilings of a machine, and the distance of a benchmark from them.
 //!
 //! Figures of the device come from a process of their own, like everything that needs a driver. They hardly change, so
 //! they are kept for a week for each machine class and version of the program.
@@ -28,7 +28,7 @@ pub const HOST_COPY: &str = "host-copy";
 /// Bytes in a second that one writer gets into a file of the system's cache.
 pub const FILE_WRITE: &str = "file-write";
 
-/// What a machine can do at most.
+/// Ceilings: the most that a machine can do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceilings {
     /// When it was measured, RFC 3339, UTC.

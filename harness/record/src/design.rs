@@ -1,4 +1,4 @@
-//! How a case is measured, by effort.
+//! Designs of cases, by effort.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum LookPlan {
     Sequential,
 }
 
-/// How a case is measured.
+/// Design of the measurement of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Design {
     /// When to look.
@@ -29,7 +29,7 @@ pub struct Design {
     pub half_width: f64,
     /// Confidence over all looks.
     pub confidence: f64,
-    /// How long a timed sample should last, in ns.
+    /// Length that a timed sample should have, in ns.
     pub sample_ns: u64,
 }
 

@@ -21,7 +21,7 @@ pub struct Environment {
     pub meters: BTreeMap<String, u32>,
     /// Smallest step of its clock in ns.
     pub clock_resolution_ns: Option<u64>,
-    /// What it said of itself: compiler, flags, versions.
+    /// Facts that the worker reported: compiler, flags, versions.
     pub facts: BTreeMap<String, String>,
     /// Environment variables that set thread counts, where they are set.
     pub threads: BTreeMap<String, String>,

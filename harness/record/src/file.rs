@@ -17,7 +17,7 @@ pub enum RecordError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is not a record.
@@ -25,7 +25,7 @@ pub enum RecordError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where reading failed.
+        /// Place and reason of the failure.
         source: serde_json::Error,
     },
     /// The file was written by a later version.
@@ -44,7 +44,7 @@ pub enum RecordError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -83,7 +83,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// As above, and when it is no UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let content = read_regular(path, limit)?;
-    String::from_utf8(content).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no UTF-8 text"))
+    String::from_utf8(content).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// Opens a regular file for reading, and nothing else.
@@ -96,7 +96,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         found if found.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
         _ => Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "it is no regular file, but a pipe, a device or the like",
+            "it is not a regular file but a pipe, a device or the like",
         )),
     };
     // Opening a device can do something by itself. What the name stands for may change before it is opened.
@@ -161,7 +161,7 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_directory(folder)
 }
 
-/// Where a path leads: over links, also to what is not there yet.
+/// Follows the links of a path, also to a file that does not exist yet.
 pub fn through_links(path: &Path) -> PathBuf {
     /// As many as systems follow.
     const MOST_LINKS: usize = 40;

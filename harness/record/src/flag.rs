@@ -27,7 +27,7 @@ pub enum Flag {
     },
     /// Something outside of the code under test; the block is dropped.
     Outside {
-        /// What.
+        /// The cause.
         what: Contamination,
     },
 }

@@ -18,15 +18,15 @@ pub enum IndexError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// It is something else.
     #[error("not an index of {of}: {source}")]
     Parse {
-        /// What it should be an index of.
+        /// Kind of the index.
         of: &'static str,
-        /// What is wrong.
+        /// Reason, as a clause.
         source: serde_json::Error,
     },
     /// A later version wrote it.
@@ -38,7 +38,7 @@ pub enum IndexError {
         known: u32,
     },
     /// It names a file that is not in its folder.
-    #[error("an index that names {file:?}, which is no file of its folder")]
+    #[error("an index that names {file:?}, which is not a file of its folder")]
     Outside {
         /// The name.
         file: String,

@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAcc
 
 use crate::plain_text::is_plain;
 
-/// How much a document may be, so that reading it takes a bounded amount of memory.
+/// Limits of a document, which bound the memory that reading it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of the file.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub values: u64,
 }
 
-/// What an object counts as.
+/// Values that an object counts as.
 pub const OBJECT: u64 = 8;
 
 /// Limits of a record, and of what lies beside it. A benchmark takes 2 to 17 kB of a record and up to 1,400 values, and each

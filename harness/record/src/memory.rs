@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// The least by which a resident set changes. Larger pages only make it coarser than it could be.
 const PAGE_BYTES: f64 = 4096.0;
-/// What a resident set may gain over half of the iterations without a leak: an allocator touches a page that it had set
+/// Bytes that a resident set may gain over half of the iterations without a leak: an allocator touches a page that it had set
 /// aside, and the system counts pages in lots.
 const RESIDENT_SLACK_BYTES: f64 = 256.0 * 1024.0;
 /// A counted series that gains less than this in an iteration, and not steadily, is flat.
 const COUNTED_SLACK_BYTES: f64 = 1.0;
 
-/// What was seen over the iterations of one benchmark.
+/// Memory over the iterations of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryStory {
     /// Iterations that were asked for.
@@ -65,7 +65,7 @@ pub enum Series {
     Resident,
     /// Buffers on the device.
     Device,
-    /// What the device's allocator holds.
+    /// Bytes that the device's allocator holds.
     Reserved,
 }
 
@@ -73,7 +73,7 @@ impl Series {
     /// All, what tells most first.
     pub const ALL: [Self; 4] = [Self::Heap, Self::Device, Self::Reserved, Self::Resident];
 
-    /// What it is called.
+    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Self::Heap => "heap",
@@ -103,17 +103,17 @@ impl Series {
     }
 }
 
-/// What one series showed.
+/// Finding about one series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesFinding {
     /// Which.
     pub series: Series,
-    /// What.
+    /// The finding.
     #[serde(flatten)]
     pub test: GrowthTest,
 }
 
-/// What each series shows that was told throughout.
+/// Judges each series that every point has.
 pub fn findings(story: &MemoryStory) -> Vec<SeriesFinding> {
     let finding = |series: Series| {
         let told = story.points.iter().map(|point| Some((point.iterations as f64, series.of(point)?)));
@@ -124,7 +124,7 @@ pub fn findings(story: &MemoryStory) -> Vec<SeriesFinding> {
     Series::ALL.into_iter().filter_map(finding).collect()
 }
 
-/// What follows for the benchmark: one series that grows is a leak, and one that is unclear leaves it open.
+/// Judges the benchmark: one series that grows is a leak, and one that is unclear leaves it open.
 pub fn verdict(findings: &[SeriesFinding]) -> GrowthVerdict {
     let any = |verdict| findings.iter().any(|finding| finding.test.verdict == verdict);
     if any(GrowthVerdict::Grows) {

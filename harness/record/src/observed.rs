@@ -6,12 +6,12 @@ use crate::memory::MemoryStory;
 use crate::outcome::Outcome;
 use crate::stacks::StackProfile;
 
-/// What became of profiling a benchmark.
+/// Result of profiling a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profiled {
-    /// How the launch ended.
+    /// Outcome of the launch.
     pub outcome: Outcome,
-    /// What the profiler saw, or why there is nothing.
+    /// The profile, or the reason why there is none.
     pub profile: Result<StackProfile, String>,
 }
 
@@ -27,30 +27,30 @@ impl Profiled {
     }
 }
 
-/// What became of following a benchmark.
+/// Result of following a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followed {
-    /// How the launch ended.
+    /// Outcome of the launch.
     pub outcome: Outcome,
-    /// What was seen, or why there is nothing.
+    /// The story, or the reason why there is none.
     pub story: Result<MemoryStory, String>,
 }
 
-/// What happened when in one launch. All moments are in ns of the harness's clock, those of tracks with a clock of their
+/// Timeline of one launch. All moments are in ns of the harness's clock, those of tracks with a clock of their
 /// own excepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
-    /// What the harness did, one after the other, from the start of the process to its end.
+    /// Phases of the harness, one after the other, from the start of the process to its end.
     pub phases: Vec<Phase>,
-    /// What the worker calls itself.
+    /// Name that the worker gives itself.
     pub worker: String,
     /// Iterations of the traced sample.
     pub iterations: u64,
     /// When the traced sample began, without the making of its inputs.
     pub start_ns: u64,
-    /// How long it took, by the worker's clock.
+    /// Length in ns, by the worker's clock.
     pub wall_ns: u64,
-    /// What the worker traced.
+    /// Trace of the worker.
     pub trace: Trace,
     /// By how much the worker's moments may be off beside the harness's, in ns.
     pub uncertainty_ns: u64,
@@ -69,7 +69,7 @@ impl Timeline {
 /// A part of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What was done.
+    /// Name of the phase.
     pub name: &'static str,
     /// When it began.
     pub start_ns: u64,

@@ -1,13 +1,13 @@
-//! How a benchmark ended, with what is known of the reason.
+//! Outcomes of benchmarks, with their reasons.
 
 use perfharness_contract::OutcomeKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the measuring of one benchmark ended, and why.
+/// Outcome of measuring one benchmark, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// How it ended.
+    /// Kind of the outcome.
     pub kind: OutcomeKind,
     /// Why, in words; absent for `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ pub enum PatternError {
     Glob {
         /// The pattern.
         text: String,
-        /// What is wrong.
+        /// Reason, as a clause.
         source: globset::Error,
     },
 }

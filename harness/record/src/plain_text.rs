@@ -13,7 +13,7 @@ const MARK: char = char::REPLACEMENT_CHARACTER;
 /// Others are not kept: one of them hides text.
 const STYLES: [&str; 10] = ["0", "1", "4", "31", "32", "33", "39", "38;5;9", "38;5;10", "38;5;11"];
 
-/// What begins a command to a runner, at any place of a line: that of GitHub, and of others that took it up.
+/// Beginnings of a command to a runner, at any place of a line: those of GitHub, and of others that took them up.
 const AFTER_HASHES: [&str; 3] = ["[", "vso[", "teamcity["];
 
 /// The text with a mark in the place of each control character other than a line end or a tab, and of characters that

@@ -117,7 +117,7 @@ pub struct SampleReading<'a> {
     pub iterations: u64,
     /// Start on the harness's clock in ns, where the worker's clock could be related to it.
     pub start: Option<u64>,
-    /// What disturbed it, with commas between.
+    /// Disturbances, with commas between.
     pub flags: Cow<'a, str>,
     /// Whether its block does not count.
     pub dropped: bool,
@@ -196,7 +196,7 @@ pub enum SamplesError {
     #[error("it has more than {MOST_ROWS} rows, or more than its length could hold")]
     TooMany,
     /// The content is no Parquet file, or not the whole of one.
-    #[error("it is no whole Parquet file: {0}")]
+    #[error("it is not a whole Parquet file: {0}")]
     Parquet(#[from] ParquetError),
     /// A column is not there.
     #[error(
@@ -208,7 +208,7 @@ pub enum SamplesError {
     Column {
         /// The column.
         column: &'static str,
-        /// What is wrong with it.
+        /// Reason, as a clause.
         what: String,
     },
 }
@@ -230,7 +230,7 @@ pub fn read_named(content: &[u8], named: &SamplesRef) -> Result<Samples, Samples
 /// Reads samples, whatever record they belong to. Columns that are not known are passed over: a later version may have
 /// more of them.
 ///
-/// What may have been damaged is better read with [`read_named`].
+/// Read a file that may be damaged with [`read_named`].
 ///
 /// # Errors
 /// When the content is no Parquet file, or a column is missing or not what it has to be.
@@ -636,7 +636,7 @@ impl File {
             }
             // Or else rows would be put together from values of different ones.
             if rows != due {
-                return Err(wrong(format!("has not the {due} rows that it should have")));
+                return Err(wrong(format!("does not have the {due} rows that it should have")));
             }
         }
         Ok(())

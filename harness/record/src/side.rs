@@ -4,7 +4,7 @@ use perfharness_contract::{BenchmarkId, OutcomeKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which build of the code a side comes from.
+/// Build of the code that a side comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -28,7 +28,7 @@ impl Origin {
     }
 }
 
-/// What a case is measured for.
+/// Purpose of measuring a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {

@@ -1,4 +1,4 @@
-//! Which source code was measured.
+//! The source code that was measured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,20 +1,20 @@
-//! What the profiled samples of one benchmark saw together, and its plainest form: folded stacks.
+//! The profile of one benchmark, from all of its profiled samples, and its plainest form: folded stacks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::{ProfileClock, SampleReply, Stack};
 
-/// What the profiled samples of one benchmark saw together.
+/// Stacks of all profiled samples of one benchmark.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StackProfile {
-    /// How often each stack was met; the outermost function first.
+    /// Stacks with the number of times that each was met; the outermost function first.
     pub stacks: BTreeMap<Vec<String>, u64>,
-    /// What all of them stand for together, in `unit`.
+    /// Sum of all of them, in `unit`.
     pub total: f64,
     /// Unit of what the profiler counts by: `ns` for time.
     pub unit: String,
-    /// Which time was sampled.
+    /// Clock of the profiler.
     pub clock: ProfileClock,
     /// Iterations that were profiled.
     pub iterations: u64,
@@ -58,12 +58,12 @@ impl StackProfile {
         Ok(())
     }
 
-    /// How often the profiler looked.
+    /// Number of samples of the profiler.
     pub fn samples(&self) -> u64 {
         self.stacks.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// What a stack that was met once stands for, in `unit`.
+    /// Share of a stack that was met once, in `unit`.
     pub fn period(&self) -> f64 {
         match self.samples() {
             0 => 0.0,
@@ -71,7 +71,7 @@ impl StackProfile {
         }
     }
 
-    /// What all stacks stand for, in `unit` for an iteration.
+    /// Sum of all stacks, in `unit` for an iteration.
     pub fn per_iteration(&self) -> f64 {
         self.total / self.iterations.max(1) as f64
     }
@@ -89,7 +89,7 @@ impl StackProfile {
         }
     }
 
-    /// What is counted, in words.
+    /// Returns the counted quantity, in words.
     pub fn quantity(&self) -> &str {
         match (self.unit.as_str(), self.clock) {
             ("ns", ProfileClock::Cpu) => "CPU time",

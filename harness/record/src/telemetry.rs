@@ -6,30 +6,30 @@ use perfharness_contract::{BenchmarkId, Number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the machine did while it was measured: one entry of each column for each reading.
+/// State of the machine while it was measured: one entry of each column for each reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Telemetry {
     /// Ms between two readings, as it should be.
     pub interval_ms: u64,
     /// Share of one core that the process took which read all this.
     pub cost: Option<Number>,
-    /// What was not read, and why: quantity to reason.
+    /// Quantities that were not read, with the reason of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
-    /// What held the clock of a GPU down, in its driver's words, and at how many readings.
+    /// Reasons why a GPU limited its clock, in its driver's words, with the number of readings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// What was measured; other columns refer to it by position.
+    /// Benchmarks that were measured; other columns refer to them by position.
     pub tags: Vec<Tag>,
     /// When each reading was made, in ms since the first one. Time in which nothing was measured is left out.
     pub at_ms: Vec<u64>,
-    /// What most of the sampled time since the reading before went to; `null` where nothing was sampled.
+    /// Position of the tag that most of the sampled time since the previous reading went to; `null` where nothing was sampled.
     pub tag: Vec<Option<usize>>,
     /// The share of the time since the reading before that went to samples of that.
     pub share: Vec<Option<Number>>,
-    /// What was read of the machine.
+    /// Readings of the machine.
     pub columns: Vec<Column>,
-    /// What was read of worker processes.
+    /// Readings of worker processes.
     pub workers: Vec<WorkerColumns>,
 }
 
@@ -46,14 +46,14 @@ pub struct Tag {
 /// A series of readings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
-    /// What it is.
+    /// The series.
     #[serde(flatten)]
     pub series: SeriesDef,
     /// One value for each reading, in the series' unit and to four digits; `null` where its source had none.
     pub values: Vec<Option<Number>>,
 }
 
-/// What was read of the processes of one benchmark: one entry of each column for each reading of each process.
+/// Readings of the processes of one benchmark: one entry of each column for each reading of each process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerColumns {
     /// Position of the benchmark among the tags.
@@ -94,7 +94,7 @@ pub mod quantity {
     pub const GPU_ENERGY: &str = "gpu-energy";
     /// Temperature of the GPU.
     pub const GPU_TEMPERATURE: &str = "gpu-temperature";
-    /// What holds the clock of the GPU down. It has no series: each reading lists it.
+    /// Causes that hold the clock of the GPU down. They have no series: each reading lists them.
     pub const GPU_THROTTLING: &str = "gpu-throttling";
 }
 
@@ -105,7 +105,7 @@ pub struct SeriesDef {
     pub name: String,
     /// The unit: `share`, `bytes`, `Hz`, `W`, `J`, `°C`.
     pub unit: String,
-    /// Where it is read: `NVML`, `sysinfo`.
+    /// Source of the readings: `NVML`, `sysinfo`.
     pub source: String,
     /// The GPU that it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -51,16 +51,16 @@ pub struct RunRecord {
     /// The code that this was measured against in the same rounds, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<BaseRecord>,
-    /// What the machine can do at most, where a case says what it cannot do without.
+    /// Ceilings of the machine, where a case states its floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
-    /// What was measured anew to confirm what the first launches flagged.
+    /// Fresh launches that confirm the flags of the first ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<FreshRecord>,
-    /// What was measured with slowdowns that were planted to be found.
+    /// Launches with slowdowns that were planted to be found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<FreshRecord>,
-    /// What the machine did meanwhile, where somebody watched.
+    /// Telemetry of the machine, where it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<Telemetry>,
     /// The raw samples, beside this file.
@@ -83,7 +83,7 @@ pub struct BaseRecord {
     /// Differences in the definitions of the measured code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redefined: Vec<Redefinition>,
-    /// What it has of what was asked for.
+    /// The benchmarks of the base among those that were asked for.
     pub selected: Vec<SelectedRecord>,
     /// Its benchmarks, as far as both sides have them.
     pub benchmarks: Vec<BenchmarkRecord>,
@@ -147,7 +147,7 @@ pub struct RunInfo {
     pub harness: String,
     /// The command line, without the program.
     pub arguments: Vec<String>,
-    /// What was asked for. Empty in records of versions that did not say.
+    /// Patterns that were asked for. Empty in records of versions that did not store them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
     /// Seed of every input and order.
@@ -156,24 +156,24 @@ pub struct RunInfo {
     pub effort: perfharness_contract::Effort,
     /// The GPU that was asked for.
     pub device: String,
-    /// What the user set for the workloads.
+    /// Settings of the workloads.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// The time budget in s.
     pub budget_s: f64,
-    /// How each case was measured.
+    /// Design of each case.
     pub design: Design,
-    /// Which part of a run that is spread over machines this is.
+    /// Shard of a run that is spread over machines.
     pub shard: Shard,
     /// Whether everything that was planned was measured.
     pub ended: RunEnd,
-    /// How often it was continued with `--resume`.
+    /// Number of times that it was continued with `--resume`.
     pub resumed: u32,
-    /// Where its time went.
+    /// Use of its time.
     pub time: TimeUse,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunEnd {
@@ -186,13 +186,13 @@ pub enum RunEnd {
 /// A part of a run that is spread over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shard {
-    /// Which part, from 1.
+    /// Number of the shard, from 1.
     pub index: u32,
     /// Of how many.
     pub count: u32,
 }
 
-/// Where the time of a run went.
+/// Use of the time of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeUse {
     /// All launches together, in s. What is in none of the parts below went to processes, checks after timing and
@@ -211,7 +211,7 @@ pub struct TimeUse {
 /// One worker of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerRecord {
-    /// What users call it.
+    /// Name of the worker.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
@@ -242,9 +242,9 @@ pub struct CaseRecord {
     /// The variant, where each was measured by itself, against its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Name>,
-    /// Which sides were alive together; absent where it was not begun.
+    /// Pairing of the sides; absent if the case was not begun.
     pub pairing: Option<Pairing>,
-    /// What ended it; absent where it was cut off.
+    /// Reason for its end; absent where it was cut off.
     pub end: Option<CaseEnd>,
     /// Time that its launches took, in s.
     pub seconds: f64,
@@ -270,7 +270,7 @@ pub struct LaunchRecord {
     pub anchor_ns: Option<f64>,
     /// Positions of the conditions that its workers ran under.
     pub environments: Vec<usize>,
-    /// How long it took, in s; absent where it was cut off.
+    /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
 }
 
@@ -281,9 +281,9 @@ pub struct BenchmarkRecord {
     pub id: BenchmarkId,
     /// Version of its definition.
     pub definition: u32,
-    /// What the variant stands for.
+    /// Role of the variant.
     pub role: Role,
-    /// How it ended.
+    /// Outcome of the benchmark.
     pub outcome: Outcome,
     /// The outcome that counts as success.
     pub expected: OutcomeKind,
@@ -291,11 +291,11 @@ pub struct BenchmarkRecord {
     pub environment: Option<usize>,
     /// Length of its samples.
     pub sample: Option<SampleRecord>,
-    /// What its warm-ups saw.
+    /// Its warm-ups.
     pub warm_up: Option<WarmUpRecord>,
-    /// What its checks found.
+    /// Findings of its checks.
     pub check: Option<CheckRecord>,
-    /// What its worker told the user.
+    /// Notes of its worker to the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
@@ -323,7 +323,7 @@ pub struct SampleRecord {
     pub lead_in: u64,
 }
 
-/// What the warm-ups of a benchmark saw.
+/// Warm-ups of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUpRecord {
     /// Warm-ups, one for each placement.
@@ -332,7 +332,7 @@ pub struct WarmUpRecord {
     pub steady: usize,
 }
 
-/// What the checks of a benchmark found.
+/// Findings of the checks of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRecord {
     /// Checks made before timing.
@@ -349,17 +349,17 @@ pub struct CheckRecord {
     pub input: Option<Digest>,
     /// Digest of the first check's output.
     pub output: Option<Digest>,
-    /// What the checks could not have noticed, in words.
+    /// Faults that the checks could not have noticed, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What was measured of one metric.
+/// Figures of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricRecord {
     /// The unit.
     pub unit: String,
-    /// How it is compared. An exact metric that differed between launches is demoted to `size`.
+    /// Kind of comparison. An exact metric that differed between launches is demoted to `size`.
     pub kind: MetricKind,
     /// The value, or why there is none.
     pub value: Reading,
@@ -384,7 +384,7 @@ pub struct MetricRecord {
 pub struct ComparisonRecord {
     /// The variant.
     pub candidate: BenchmarkId,
-    /// What it is compared with.
+    /// The reference.
     pub reference: BenchmarkId,
     /// The metric.
     pub metric: Name,
@@ -400,7 +400,7 @@ pub struct ComparisonRecord {
 }
 
 impl ComparisonRecord {
-    /// How many times faster the candidate is, with interval.
+    /// Returns the speed-up of the candidate, with its interval.
     pub fn speed_up(&self) -> (f64, Option<Interval>) {
         let inverted =
             self.estimate.interval.map(|i| Interval { lower: (-i.upper).exp(), upper: (-i.lower).exp() });
@@ -431,9 +431,9 @@ pub struct ClaimRecord {
     pub case: Option<Name>,
     /// Id of the claim.
     pub claim: Name,
-    /// What was promised.
+    /// The promise.
     pub promise: Promise,
-    /// What was measured, in the promise's terms.
+    /// The measured figure, in the promise's terms.
     pub measured: Option<Number>,
     /// Its interval; absent for exact metrics.
     pub interval: Option<Interval>,

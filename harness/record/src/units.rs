@@ -80,7 +80,7 @@ pub fn digits(value: f64) -> String {
     if magnitude > 8.0 { format!("{rounded:.2e}") } else { format!("{rounded:.decimals$}") }
 }
 
-/// How many times.
+/// Formats a factor.
 pub fn factor(value: f64) -> String {
     format!("{}×", digits(value))
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a worker is started.
+/// Command that starts a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerCommand {
-    /// What users call it.
+    /// Name of the worker.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,

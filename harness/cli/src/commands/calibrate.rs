@@ -59,7 +59,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     }
 }
 
-/// What became of a slowdown that was planted in a benchmark.
+/// Result for a slowdown that was planted in a benchmark.
 fn found(record: &RunRecord, id: &BenchmarkId, share: f64, delta: f64) -> Option<PlantedRow> {
     let planted = record.planted.as_ref()?.section();
     let estimate = &planted.comparison(id, standard::WALL_TIME)?.estimate;
@@ -72,7 +72,7 @@ fn found(record: &RunRecord, id: &BenchmarkId, share: f64, delta: f64) -> Option
     })
 }
 
-/// What identical programs differ by, and whether a gate would have flagged them.
+/// Evaluates how much identical programs differ, and whether a gate would have flagged them.
 fn evaluate(record: &RunRecord, config: &Config) -> Calibration {
     let terms =
         Terms { baseline: None, policy: &config.gate, command: "perfharness calibrate", one_run: false };

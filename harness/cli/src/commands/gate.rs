@@ -49,6 +49,8 @@ pub(super) fn gate(
     };
     let mut listener = Shown::new(&request, terminal);
     let planned = PlannedRun::new(request, &mut listener)?;
+    let defined = planned.catalog().entries.iter().map(|entry| &entry.definition);
+    rules.policy.check_rules(defined).map_err(|error| CommandError::Usage(error.to_string()))?;
     let baseline = rules.baseline(planned.machine(&mut listener))?;
     let terms = rules.terms(baseline.as_ref());
     let run = planned.begin(place, &mut listener)?;
@@ -81,7 +83,7 @@ struct Asked {
     versions: Option<Versions>,
 }
 
-/// What a gate judges by.
+/// Rules of a gate.
 struct Rules {
     policy: GatePolicy,
     /// Accepted figures of every machine class, and the folder to name where those of this one are needed and absent.

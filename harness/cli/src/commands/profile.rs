@@ -25,7 +25,7 @@ use crate::versions::{BuildRecipe, Repository, Versions};
 
 /// Name of the folder beside a record.
 pub(super) const FOLDER: &str = "flamegraphs";
-/// How long `run --flamegraph` profiles each benchmark.
+/// Time for which `run --flamegraph` profiles each benchmark.
 const DEFAULT_WORK: Duration = Duration::from_secs(2);
 
 /// Profiles benchmarks and writes flame graphs.
@@ -128,7 +128,7 @@ fn formats(asked: &[ProfileFormat]) -> Vec<ProfileFormat> {
     formats
 }
 
-/// What is profiled.
+/// Benchmarks to profile.
 struct Profiling<'a> {
     plan: &'a Plan,
     executor: ProcessExecutor,
@@ -167,7 +167,7 @@ impl Profiling<'_> {
     }
 }
 
-/// What was profiled.
+/// Benchmarks that were profiled.
 struct Taken {
     shots: Vec<Shot>,
     interrupted: bool,

@@ -100,7 +100,7 @@ fn into(pages: &Pages<'_>, records: &[PathBuf], out: &Path) -> Result<PathBuf, C
     Ok(index)
 }
 
-/// What a gate found, where its file lies beside the record.
+/// Reads the report of a gate, if its file lies beside the record.
 fn gate_of(record: &Path) -> Option<PathBuf> {
     let folder = record.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let here = folder.join(record.file_name()?);

@@ -32,7 +32,7 @@ pub(super) fn show(opts: &ShowOpts, terminal: &Terminal) -> CommandResult {
     .map(|_| Exit::OK)
 }
 
-/// What does not add up in a record: a benchmark that is missing or without figures, samples that are not its own.
+/// Lists the contradictions in a record: a benchmark that is missing or without figures, samples that are not its own.
 fn problems(path: &Path, record: &RunRecord) -> Vec<String> {
     let mut problems = Vec::new();
     if record.benchmarks.is_empty() {

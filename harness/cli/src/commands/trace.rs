@@ -19,7 +19,7 @@ use crate::exit::{CommandError, CommandResult};
 
 /// Name of the folder beside a record.
 const FOLDER: &str = "traces";
-/// What draws them.
+/// Address of the viewer.
 const VIEWER: &str = "https://ui.perfetto.dev";
 
 /// Traces benchmarks and writes a file for each.
@@ -40,7 +40,7 @@ pub(super) fn trace(opts: &TraceOpts, config: &Config, terminal: &Terminal) -> C
     Ok(taken.exit_code(plan, workers_failed(planned.catalog())))
 }
 
-/// Where to write, where that can be.
+/// Returns the place to write to, once it is known to be writable.
 fn destination(out: Option<&Path>, plan: &Plan) -> Result<Destination, CommandError> {
     let default = || default_path(&source_state()).with_file_name(FOLDER);
     let destination = out.map_or_else(|| Destination::Folder(default()), Destination::of);
@@ -61,7 +61,7 @@ fn destination(out: Option<&Path>, plan: &Plan) -> Result<Destination, CommandEr
     Ok(destination)
 }
 
-/// What was traced.
+/// Benchmarks that were traced.
 struct Taken {
     traces: Traces,
     interrupted: bool,

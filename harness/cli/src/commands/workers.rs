@@ -39,7 +39,7 @@ pub(super) fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
         // Where a backslash separates folders it is no escape.
         let text = if MAIN_SEPARATOR == '\\' { text.replace('\\', "\\\\") } else { text.to_owned() };
         shlex::split(&text).filter(|words| !words.is_empty()).ok_or_else(|| {
-            CommandError::Usage(format!("--worker {text:?} is no command line: check its quotes"))
+            CommandError::Usage(format!("--worker {text:?} is not a command line: check its quotes"))
         })?
     };
     Ok(WorkerCommand { name: program_name(&command), command, env: BTreeMap::new(), folder: None })

@@ -194,7 +194,13 @@ fn what_an_earlier_version_wrote_is_read_shown_judged_and_reported_as_before(
 #[test]
 fn a_record_of_an_earlier_version_is_printed_as_it_is() {
     let harness = with_earlier_files();
-    let record: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
+    let mut record: Value = serde_json::from_str(&harness.read("run.json")).unwrap();
+    // The one field that records had once, and that nothing reads.
+    for benchmark in record["benchmarks"].as_array_mut().unwrap() {
+        if let Some(warm_up) = benchmark.get_mut("warm_up").and_then(Value::as_object_mut) {
+            warm_up.remove("first_over_best");
+        }
+    }
     for line in ["show run.json --json", "report run.json --format json"] {
         assert_eq!(harness.call(line).done().code(0).json(), record, "{line}");
     }

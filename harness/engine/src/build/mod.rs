@@ -25,7 +25,7 @@ use timeline::timeline;
 use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
 use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
-/// What a record says beside what was measured.
+/// Facts of a record besides the measurements.
 #[derive(Clone, Debug)]
 pub struct RunFacts {
     /// The run; its time use is filled in from the state.
@@ -34,24 +34,24 @@ pub struct RunFacts {
     pub source: SourceState,
     /// The machine.
     pub machine: Machine,
-    /// What the machine can do at most.
+    /// Ceilings of the machine.
     pub ceilings: Option<Ceilings>,
-    /// What it was measured against.
+    /// Base of the comparison.
     pub base: Option<BaseFacts>,
     /// The raw samples, once written.
     pub samples: Option<SamplesRef>,
 }
 
-/// What a run was measured against, beside what was measured of it.
+/// Facts of a base besides its measurements.
 #[derive(Clone, Debug)]
 pub struct BaseFacts {
     /// The source code.
     pub source: SourceState,
-    /// What its workers can do; numbered behind those of the catalog in the plan.
+    /// Workloads of its workers, which the plan numbers after those of the head.
     pub catalog: Catalog,
     /// Whether its workers are those of the code that is measured.
     pub identical: bool,
-    /// What it has of what was asked for.
+    /// Selected benchmarks that it has.
     pub selected: Vec<SelectedRecord>,
     /// Sources and builds of both, where they were built.
     pub versions: Option<VersionsRecord>,
@@ -59,7 +59,7 @@ pub struct BaseFacts {
     pub redefined: Vec<Redefinition>,
 }
 
-/// What was measured for one purpose.
+/// Measurements for one purpose.
 #[derive(Default)]
 struct StageResults {
     cases: Vec<CaseRecord>,
@@ -444,7 +444,7 @@ fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
     values(metric, kind, median(&all).unwrap_or(first), &all, demoted)
 }
 
-/// What is compared in a case, each with the number of its reference. Wall time comes from timed samples, and so does CPU
+/// Compares the sides of a case, each with the number of its reference. Wall time comes from timed samples, and so does CPU
 /// time, which helps to explain what a change did to the wall time; times that meters report give one log-ratio for each
 /// launch.
 fn case_comparisons(

@@ -107,7 +107,7 @@ fn sampled(state: &RunState) -> Vec<Stretch> {
 
 type During = (Vec<Option<usize>>, Vec<Option<Number>>);
 
-/// What most of the time before each reading went to, and how much of it.
+/// Returns the tag that most of the time before each reading went to, and its share.
 fn during(readings: &[&Tick], sampled: &[Stretch], interval_ms: u64, tags: &mut Tags<'_>) -> During {
     let interval_ns = interval_ms * 1_000_000;
     let mut from: Option<u64> = None;

@@ -1,4 +1,4 @@
-//! What the workers of a run can do.
+//! Workloads of the workers of a run.
 
 use perfharness_contract::WorkloadDef;
 use perfharness_contract::protocol::HelloReply;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// A worker and what became of asking it for its workloads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerState {
-    /// How it is started.
+    /// Command that starts it.
     pub command: WorkerCommand,
     /// SHA-256 over the files that its command names, where there are some.
     pub digest: Option<String>,
-    /// What it said of itself, where it did.
+    /// Its answer to `hello`, if it gave one.
     pub hello: Option<HelloReply>,
     /// `ok`, or why it gave no workloads.
     pub outcome: Outcome,
@@ -23,7 +23,7 @@ pub struct WorkerState {
 pub struct CatalogEntry {
     /// The worker, by its number in the run.
     pub worker: usize,
-    /// What it says of the workload.
+    /// Definition of the workload.
     pub definition: WorkloadDef,
 }
 

@@ -1,4 +1,4 @@
-//! What is going to be measured: workers, cases, sides, and how long.
+//! Plans: workers, cases, sides and their time.
 
 mod again;
 mod catalog;
@@ -28,18 +28,18 @@ pub struct Plan {
     pub seed: u64,
     /// The GPU that the user asked for.
     pub device: String,
-    /// What the user set for the workloads.
+    /// Settings of the workloads.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// The effort that selected cases and design.
     pub effort: Effort,
     /// Time for the whole run; cases share what is left of it evenly.
     pub budget: Duration,
-    /// How long a worker may take to answer a request, beyond the expected time of a sample.
+    /// Time that a worker has to answer a request, beyond the expected time of a sample.
     pub timeout: Duration,
     /// Memory that a worker may use.
     pub memory_limit_bytes: Option<u64>,
-    /// How each case is measured.
+    /// Design of each case.
     pub design: Design,
     /// The cases, in order.
     pub cases: Vec<CasePlan>,
@@ -54,14 +54,14 @@ pub struct CasePlan {
     pub version: u32,
     /// The case.
     pub case: Name,
-    /// What is compared.
+    /// Sides that are compared.
     pub sides: Vec<Side>,
-    /// What is particular about measuring it.
+    /// Deviations from the design of the run.
     #[serde(default)]
     pub design: CaseDesign,
 }
 
-/// What is particular about measuring a case; the ordinary case follows the design of the run.
+/// Deviations of a case from the design of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseDesign {
     /// When to look, where that differs from the run's own looks.
@@ -75,7 +75,7 @@ pub struct CaseDesign {
     /// than they are charged for. It tells whether a gate would find one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<f64>,
-    /// What it is measured for.
+    /// Purpose of the measurement.
     #[serde(default)]
     pub stage: Stage,
 }
@@ -96,7 +96,7 @@ impl CasePlan {
 pub const NO_BUDGET: Duration = Duration::from_hours(24);
 
 impl Plan {
-    /// How a case is measured.
+    /// Returns the design of a case.
     pub fn design_of(&self, case: &CasePlan) -> Design {
         Design { looks: case.design.looks.unwrap_or(self.design.looks), ..self.design }
     }

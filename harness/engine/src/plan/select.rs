@@ -1,4 +1,4 @@
-//! Which benchmarks a run measures: patterns and effort against the catalog.
+//! Selection of benchmarks: patterns and effort against the catalog.
 
 use perfharness_contract::{Effort, VariantDef};
 use perfharness_record::{Origin, Pattern, Side};

@@ -65,7 +65,7 @@ pub enum RunError {
     Occupied {
         /// The place.
         path: PathBuf,
-        /// What is there.
+        /// Description of the thing in the place.
         what: String,
     },
     /// The older record in the place cannot be moved.
@@ -73,7 +73,7 @@ pub enum RunError {
     Older {
         /// The older record.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The samples cannot be encoded, which would be a bug.

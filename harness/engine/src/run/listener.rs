@@ -1,4 +1,4 @@
-//! What is heard of a run while it goes on.
+//! News of a run while it goes on.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub trait Listener {
     /// Measuring begins, or begins again with cases that were added; `spent` is the time that launches took so far.
     ///
     /// # Errors
-    /// Where the listener does not want the run to go on.
+    /// When the listener does not want the run to go on.
     fn begin(&mut self, _plan: &Plan, _spent: Duration) -> Result<(), String> {
         Ok(())
     }
@@ -43,14 +43,14 @@ pub enum Note {
     WorkerFailed {
         /// Its name.
         worker: String,
-        /// How it ended.
+        /// End of its process.
         outcome: Outcome,
     },
     /// A workload contradicts itself and is left out.
     LeftOut {
         /// The worker's name.
         worker: String,
-        /// What is wrong.
+        /// Reason, as a clause.
         problem: String,
     },
     /// The journal is damaged from some line on.

@@ -157,7 +157,7 @@ fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     Plan { design, ..plan }
 }
 
-/// What a build has of what was asked for.
+/// Returns the selected benchmarks of a build.
 fn selected(catalog: &Catalog, selection: &Selection) -> Vec<SelectedRecord> {
     let record = |case: &CasePlan, id: &BenchmarkId| {
         let workload = catalog.definition(id.workload.as_str())?;

@@ -1,4 +1,4 @@
-//! What a run follows from.
+//! The specification of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::source_state;
 pub struct RunSpec {
     /// The part that the journal keeps: a run is continued only by the same request.
     pub run: RunRequest,
-    /// Where paths among the settings lead.
+    /// Targets of the paths among the settings.
     pub settings: SettingPaths,
     /// The other side of the comparisons.
     pub against: ComparedWith,
@@ -85,7 +85,7 @@ pub struct BaseBuild {
     pub delta: f64,
 }
 
-/// Where paths among the settings lead.
+/// Targets of the paths among the settings.
 #[derive(Clone, Debug)]
 pub enum SettingPaths {
     /// To where the configuration and the flags mean.

@@ -10,7 +10,7 @@ use perfharness_contract::{
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
 use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
-/// What is accepted, beside the records.
+/// Terms of an acceptance, beside the records.
 #[derive(Clone, Debug)]
 pub struct AcceptTerms<'a> {
     /// Only benchmarks that match one of these; all where there are none.
@@ -64,7 +64,7 @@ pub enum AcceptError {
     Failed {
         /// The benchmark.
         id: BenchmarkId,
-        /// How it ended.
+        /// Outcome of the benchmark.
         outcome: &'static str,
         /// The run.
         run: String,
@@ -81,7 +81,7 @@ pub struct Accepted {
     pub baseline: Baseline,
     /// Benchmarks that were accepted.
     pub accepted: Vec<BenchmarkId>,
-    /// What a user should know.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ pub fn of_record(record: &RunRecord) -> Baseline {
     }
 }
 
-/// What a record's figures depend on.
+/// Returns the conditions that the figures of a record depend on.
 pub fn conditions_of(record: &RunRecord) -> Conditions {
     Conditions {
         seed: record.run.seed,
@@ -237,7 +237,7 @@ pub fn difference(one: &Conditions, other: &Conditions) -> Option<&'static str> 
     (*settings != other.settings).then_some("settings")
 }
 
-/// What the run of a record was to measure.
+/// The scope of a run: what was asked for.
 #[derive(Debug)]
 pub struct Scope {
     patterns: Vec<Pattern>,
@@ -245,7 +245,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// That of a record.
+    /// Returns the scope of a record.
     pub fn of(record: &RunRecord) -> Self {
         let patterns = record.run.patterns.iter().filter_map(|text| text.parse().ok()).collect();
         Self { patterns, effort: record.run.effort }
@@ -373,9 +373,10 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
     })
 }
 
-/// What the anchor took in the launches of a benchmark's case: the middle of them, in ns.
+/// Returns the median time of the anchor in the launches of a benchmark's case, in ns.
 pub fn anchor(section: Section<'_>, id: &BenchmarkId) -> Option<f64> {
-    let case = section.case_of(id)?;
+    // Against a base, the first case of the size stands for all of its variants.
+    let case = section.cases.iter().find(|case| case.workload == id.workload && case.case == id.case)?;
     let anchors: Vec<f64> = case.launches.iter().filter_map(|launch| launch.anchor_ns).collect();
     perfharness_verdict::median(&anchors).filter(|anchor| *anchor > 0.0)
 }

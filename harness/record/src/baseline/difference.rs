@@ -1,4 +1,4 @@
-//! What changed between two baselines, for people.
+//! Differences between two baselines, for people.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use perfharness_contract::BenchmarkId;
 
 use super::{Baseline, Figures};
 
-/// What became of a benchmark, or of one of its metrics.
+/// A difference of a benchmark, or of one of its metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It is new.

@@ -25,7 +25,7 @@ pub enum BaselineError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file is no baseline, or not whole.
@@ -33,7 +33,7 @@ pub enum BaselineError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, as a clause.
         what: String,
     },
     /// The file was written by a later version.
@@ -52,7 +52,7 @@ pub enum BaselineError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
@@ -145,7 +145,8 @@ pub fn read(path: &Path) -> Result<Baseline, BaselineError> {
 /// When the content is damaged or has a format of another version.
 pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     let damaged = |what: String| BaselineError::Damaged { path: path.into(), what };
-    let text = std::str::from_utf8(content).map_err(|error| damaged(format!("it is no text ({error})")))?;
+    let text =
+        std::str::from_utf8(content).map_err(|error| damaged(format!("it is not a text ({error})")))?;
     // Git may write files with the line ends of the system.
     let text = text.replace("\r\n", "\n");
     if text.trim().is_empty() {
@@ -153,7 +154,7 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     }
     // The version first: a later format may not parse otherwise.
     let format =
-        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is no JSON ({error})")))?;
+        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is not JSON ({error})")))?;
     match format {
         Some(found) if found != u64::from(BASELINE_VERSION) => {
             return Err(BaselineError::Version { path: path.into(), found });
@@ -179,7 +180,7 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     Ok(baseline)
 }
 
-/// What no digest can tell: whether what was written makes sense.
+/// Checks that a baseline makes sense, which no digest can tell.
 fn sensible(baseline: &Baseline) -> Result<(), String> {
     let ordered = baseline.benchmarks.windows(2).all(|pair| pair[0].id < pair[1].id);
     if !ordered {
@@ -193,7 +194,7 @@ fn sensible(baseline: &Baseline) -> Result<(), String> {
         for (metric, figures) in &entry.metrics {
             let numbers = figures.values.iter().chain(&figures.anchors).chain(figures.range.iter().flatten());
             if !numbers.clone().all(|number| number.is_finite()) {
-                return wrong(&format!("`{metric}` has a figure that is no finite number"));
+                return wrong(&format!("`{metric}` has a figure that is not a finite number"));
             }
             if figures.values.is_empty() {
                 return wrong(&format!("`{metric}` has no figure"));

@@ -29,17 +29,17 @@ pub use perfharness_verdict::judge::SPEED_UP;
 pub struct Baseline {
     /// The machine class.
     pub class: String,
-    /// What the machine of the latest acceptance was.
+    /// Facts of the machine of the latest acceptance.
     pub facts: BTreeMap<String, String>,
-    /// What figures depend on beside the code and the machine.
+    /// Conditions that figures depend on, beside the code and the machine.
     pub conditions: Conditions,
-    /// What was accepted when and why, oldest first.
+    /// Acceptances, oldest first.
     pub acceptances: Vec<Acceptance>,
     /// The benchmarks, sorted by id.
     pub benchmarks: Vec<Entry>,
 }
 
-/// What a user chose that figures depend on.
+/// Choices of the user that figures depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
@@ -47,7 +47,7 @@ pub struct Conditions {
     pub seed: u64,
     /// The GPU that was asked for.
     pub device: String,
-    /// What was set for the workloads.
+    /// Settings of the workloads.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -71,7 +71,7 @@ pub struct Acceptance {
     pub harness: String,
 }
 
-/// What is accepted of one benchmark.
+/// Accepted figures of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -85,7 +85,7 @@ pub struct Entry {
     pub identity: Digest,
     /// The efforts that measure it.
     pub efforts: Vec<Effort>,
-    /// What the variant stands for.
+    /// Role of the variant.
     pub role: Role,
     /// The outcome that counts as success.
     pub expected: OutcomeKind,
@@ -93,7 +93,7 @@ pub struct Entry {
     pub calibrated: Option<f64>,
     /// Metric id to its figures.
     pub metrics: BTreeMap<String, Figures>,
-    /// What was accepted before.
+    /// Figures that were accepted before.
     pub before: Option<Before>,
 }
 
@@ -103,11 +103,11 @@ pub struct Entry {
 pub struct Figures {
     /// The unit.
     pub unit: String,
-    /// How it is defined to be compared.
+    /// Kind of the metric, which decides how it is compared.
     pub kind: MetricKind,
-    /// Which way is better.
+    /// Direction in which the metric gets better.
     pub direction: Direction,
-    /// Where it may be compared.
+    /// Machines on which it may be compared.
     pub portability: Portability,
     /// A work counter.
     pub work: bool,
@@ -123,7 +123,7 @@ pub struct Figures {
     pub anchors: Vec<f64>,
 }
 
-/// What was accepted of a benchmark before.
+/// Former accepted figures of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Before {
@@ -134,7 +134,7 @@ pub struct Before {
 }
 
 impl Baseline {
-    /// What is accepted of a benchmark.
+    /// Returns the entry of a benchmark.
     pub fn entry(&self, id: &BenchmarkId) -> Option<&Entry> {
         self.benchmarks.binary_search_by(|entry| entry.id.cmp(id)).ok().map(|at| &self.benchmarks[at])
     }

@@ -1,11 +1,11 @@
-//! Which baseline a machine without one of its own is held against.
+//! The nearest baseline, for a machine without one of its own.
 
 use std::collections::BTreeMap;
 
 use super::Baseline;
 use crate::Machine;
 
-/// What machines have in common, and how much it weighs: what decides about counts weighs most.
+/// Facts that machines have in common, with weights: facts that decide about counts weigh most.
 const FACTS: [(&str, u32); 5] =
     [("os", 16), ("arch", 8), ("gpu-kind", 4), ("gpu-backend", 2), ("logical-cores", 1)];
 

@@ -7,5 +7,5 @@ mod report;
 
 pub use claims::judge_claims;
 pub use gate::{Terms, flagged, judge};
-pub use policy::{Acknowledgement, GatePolicy, LimitRule};
+pub use policy::{Acknowledgement, GatePolicy, LimitRule, RuleError};
 pub use report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark, Tally};

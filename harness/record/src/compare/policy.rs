@@ -1,9 +1,10 @@
 //! The change of each metric that matters: the configuration's rules over the defaults.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use perfharness_contract::{BenchmarkId, Effort};
-use perfharness_verdict::judge::{Bounds, ExactPolicy, Limit, SizePolicy, Subject, TimePolicy};
+use perfharness_contract::{BenchmarkId, Effort, MetricKind, WorkloadDef, standard};
+use perfharness_verdict::judge::{Bounds, ExactPolicy, Limit, SPEED_UP, SizePolicy, Subject, TimePolicy};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::Pattern;
@@ -53,6 +54,78 @@ pub struct LimitRule {
     /// For sizes: the change that does not matter yet, in the metric's unit.
     #[serde(alias = "floor")]
     pub margin: Option<Limit>,
+}
+
+/// A bound that a rule can set, each for metrics of some kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Threshold,
+    Slack,
+    Relative,
+    Margin,
+}
+
+impl Bound {
+    const ALL: [Self; 4] = [Self::Threshold, Self::Slack, Self::Relative, Self::Margin];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Threshold => "threshold",
+            Self::Slack => "slack",
+            Self::Relative => "relative",
+            Self::Margin => "margin",
+        }
+    }
+
+    fn is_set(self, rule: &LimitRule) -> bool {
+        match self {
+            Self::Threshold => rule.threshold.is_some(),
+            Self::Slack => rule.slack.is_some(),
+            Self::Relative => rule.relative.is_some(),
+            Self::Margin => rule.margin.is_some(),
+        }
+    }
+
+    /// Whether metrics of a kind are judged by it. An exact metric that varies is judged as a size, and a speed-up, which
+    /// is derived, as a time.
+    fn is_for(self, kind: MetricKind) -> bool {
+        match self {
+            Self::Threshold => matches!(kind, MetricKind::Time | MetricKind::Derived),
+            Self::Slack => kind == MetricKind::Exact,
+            Self::Relative | Self::Margin => matches!(kind, MetricKind::Exact | MetricKind::Size),
+        }
+    }
+}
+
+/// Reason why a rule of `[gate]` can never have an effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// The rule names a metric that its benchmarks lack.
+    #[error(
+        "[[gate.limit]] of `{benchmark}` names the metric `{metric}`, which its workloads do not have; they have {known}"
+    )]
+    Metric {
+        /// The benchmarks of the rule.
+        benchmark: String,
+        /// The metric of the rule.
+        metric: String,
+        /// The metrics of the benchmarks, with commas between.
+        known: String,
+    },
+    /// The rule sets a bound that the metric is not judged by.
+    #[error(
+        "[[gate.limit]] of `{benchmark}` sets `{bound}` for the metric `{metric}`, which is not judged by it; set {meant}"
+    )]
+    Bound {
+        /// The benchmarks of the rule.
+        benchmark: String,
+        /// The metric of the rule.
+        metric: String,
+        /// The bound without an effect.
+        bound: &'static str,
+        /// The bounds that the metric is judged by.
+        meant: String,
+    },
 }
 
 /// A regression that somebody accepted, up to a bound, until the baseline is accepted anew.
@@ -134,6 +207,50 @@ impl GatePolicy {
         Self { build: None, worker: None, reads_sources: None, ..self.clone() }
     }
 
+    /// Checks that each rule for a metric can have an effect. A rule whose workloads are all absent is passed over.
+    ///
+    /// # Errors
+    /// Returns an error if no workload that a rule is about has its metric, or if the metric is not judged by its bounds.
+    pub fn check_rules<'w>(
+        &self,
+        workloads: impl IntoIterator<Item = &'w WorkloadDef>,
+    ) -> Result<(), RuleError> {
+        let (of_harness, workloads) = (standard::harness_metrics(), Vec::from_iter(workloads));
+        for rule in &self.limit {
+            let Some(metric) = &rule.metric else { continue };
+            let benchmark = rule.benchmark.0.to_string();
+            let about = workloads.iter().filter(|w| rule.benchmark.0.matches_workload(w.id.as_str()));
+            let mut known: BTreeMap<&str, Vec<MetricKind>> = BTreeMap::new();
+            for workload in about {
+                for metric in of_harness.iter().chain(&workload.metrics) {
+                    known.entry(metric.id.as_str()).or_default().push(metric.kind);
+                }
+                known.entry(SPEED_UP).or_default().push(MetricKind::Derived);
+            }
+            if known.is_empty() {
+                continue;
+            }
+            let Some(kinds) = known.get(metric.as_str()) else {
+                let known = known.into_keys().collect::<Vec<_>>().join(", ");
+                return Err(RuleError::Metric { benchmark, metric: metric.clone(), known });
+            };
+            let is_judged_by = |bound: &Bound| kinds.iter().any(|kind| bound.is_for(*kind));
+            let mut set = Bound::ALL.into_iter().filter(|bound| bound.is_set(rule));
+            if let Some(bound) = set.find(|bound| !is_judged_by(bound)) {
+                let meant =
+                    Bound::ALL.into_iter().filter(is_judged_by).map(|bound| format!("`{}`", bound.as_str()));
+                let meant = meant.collect::<Vec<_>>().join(" or ");
+                return Err(RuleError::Bound {
+                    benchmark,
+                    metric: metric.clone(),
+                    bound: bound.as_str(),
+                    meant,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// The policy for a time where no rule says otherwise.
     pub fn time_default(&self) -> TimePolicy {
         self.time.map_or(TimePolicy::HARDWARE, |threshold| TimePolicy { threshold })
@@ -212,6 +329,8 @@ mod tests {
     use perfharness_contract::{MetricDef, Role};
     use perfharness_verdict::judge::Adapter;
 
+    use rstest::rstest;
+
     use super::*;
 
     fn policy(text: &str) -> GatePolicy {
@@ -269,6 +388,42 @@ mod tests {
     fn a_margin_goes_by_its_former_name_as_well() {
         let former = policy("size-floor = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nfloor = 2");
         assert_eq!(former, policy("size-margin = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nmargin = 2"));
+    }
+
+    #[rstest]
+    #[case::of_a_time("metric = \"wall-time\"\nthreshold = 0.1", "")]
+    #[case::of_a_speed_up("metric = \"speed-up\"\nthreshold = 0.1", "")]
+    #[case::of_a_count("metric = \"syncs\"\nslack = 1\nmargin = 2", "")]
+    #[case::of_every_metric("slack = 1\nthreshold = 0.1", "")]
+    #[case::of_what_is_absent("metric = \"wal-time\"\nthreshold = 0.1\nbenchmark = \"other\"", "")]
+    #[case::misspelt(
+        "metric = \"wal-time\"\nthreshold = 0.1",
+        "`w` names the metric `wal-time`, which its workloads do not have; they have cpu-time, peak-rss, speed-up, syncs, wall-time"
+    )]
+    #[case::slack_of_a_time(
+        "metric = \"wall-time\"\nslack = 1",
+        "`w` sets `slack` for the metric `wall-time`, which is not judged by it; set `threshold`"
+    )]
+    #[case::threshold_of_a_size("metric = \"peak-rss\"\nthreshold = 0.1", "set `relative` or `margin`")]
+    #[case::threshold_of_a_count(
+        "metric = \"syncs\"\nthreshold = 0.1",
+        "set `slack` or `relative` or `margin`"
+    )]
+    fn a_rule_that_can_never_have_an_effect_is_refused_by_name(#[case] rule: &str, #[case] told: &str) {
+        let workload = serde_json::json!({
+            "id": "w", "version": 1, "title": "W", "summary": "does it", "cases": [], "variants": [],
+            "metrics": [MetricDef::count("syncs", "")],
+        });
+        let workload: WorkloadDef = serde_json::from_value(workload).unwrap();
+        let benchmark = if rule.contains("benchmark") { "" } else { "benchmark = \"w\"\n" };
+        let checked = policy(&format!("[[limit]]\n{benchmark}{rule}")).check_rules([&workload]);
+        match checked {
+            Ok(()) => assert_eq!(told, ""),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(!told.is_empty() && error.contains(told), "{error}");
+            }
+        }
     }
 
     #[test]

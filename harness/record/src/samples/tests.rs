@@ -191,7 +191,7 @@ fn a_file_that_is_not_the_one_of_the_record_is_refused_before_it_is_decoded() {
 #[case::encrypted(b"PARE\x01\0\0\0\0PARE")]
 fn what_is_no_parquet_file_is_refused(#[case] content: &[u8]) {
     let error = read(content).unwrap_err();
-    assert!(error.to_string().starts_with("it is no whole Parquet file: "), "{error}");
+    assert!(error.to_string().starts_with("it is not a whole Parquet file: "), "{error}");
 }
 
 /// The schema that every file of samples has.

@@ -47,7 +47,7 @@ pub struct FollowedBenchmark {
     pub id: BenchmarkId,
     /// Start of the measurement, RFC 3339.
     pub taken: String,
-    /// How the launch ended.
+    /// Outcome of the launch.
     pub outcome: Outcome,
     /// The story, or the reason for its absence.
     pub memory: MemoryState,

@@ -55,7 +55,7 @@ pub struct ProfiledBenchmark {
     /// Id of the run that the profile belongs to (`RunInfo::id`); absent for `perfharness profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// How the launch ended.
+    /// Outcome of the launch.
     pub outcome: Outcome,
     /// The profile, or the reason for its absence.
     pub profile: ProfileState,

@@ -304,7 +304,7 @@ pub(in crate::commands) fn baselines_at(
     Ok(found)
 }
 
-/// What a change does to accepted figures, for whoever reviews it.
+/// Remarks on what a change does to accepted figures, for its reviewer.
 fn baseline_changes(before: &[Baseline], after: &[Baseline], folder: &Path) -> Vec<String> {
     let mut remarks = Vec::new();
     let file = |class: &str| folder.join(file::name_for(class)).display().to_string();
