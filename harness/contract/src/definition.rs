@@ -289,16 +289,14 @@ impl WorkloadDef {
         if self.variants.is_empty() {
             problems.push("it has no variant".into());
         }
-        let known_case = |id: &Name| self.cases.iter().any(|c| c.id == *id);
-        let known_variant = |id: &Name| self.variants.iter().any(|v| v.id == *id);
         for variant in &self.variants {
-            if let Some(reference) = variant.reference.as_ref().filter(|r| !known_variant(r)) {
+            if let Some(reference) = variant.reference.as_ref().filter(|r| self.variant(r).is_none()) {
                 problems
                     .push(format!("variant `{}` refers to the unknown variant `{reference}`", variant.id));
             }
         }
         for b in &self.benchmarks {
-            if !known_case(&b.case) || !known_variant(&b.variant) {
+            if self.case(&b.case).is_none() || self.variant(&b.variant).is_none() {
                 problems.push(format!("benchmarks lists the unknown combination `{}/{}`", b.case, b.variant));
             }
         }
@@ -311,11 +309,11 @@ impl WorkloadDef {
         }
         for claim in &self.claims {
             for variant in [&claim.reference, &claim.candidate] {
-                if !known_variant(variant) {
+                if self.variant(variant).is_none() {
                     problems.push(format!("claim `{}` names the unknown variant `{variant}`", claim.id));
                 }
             }
-            for case in claim.cases.iter().filter(|c| !known_case(c)) {
+            for case in claim.cases.iter().filter(|c| self.case(c).is_none()) {
                 problems.push(format!("claim `{}` names the unknown case `{case}`", claim.id));
             }
             if self.metric(claim.metric.as_str()).is_none() && !standard.iter().any(|m| m.id == claim.metric)
