@@ -148,7 +148,7 @@ pub struct BenchmarkDef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
     /// Outcome that counts as success.
-    #[serde(default = "expect_ok")]
+    #[serde(default)]
     pub expect: OutcomeKind,
     /// Memory that one placement holds, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,15 +156,6 @@ pub struct BenchmarkDef {
     /// Time that `prepare` and loading a round take, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_ms: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn expect_ok() -> OutcomeKind {
-    OutcomeKind::Ok
 }
 
 impl BenchmarkDef {
@@ -215,7 +206,7 @@ pub struct WorkloadDef {
     pub summary: String,
     /// Whether the workload is measured only if its name is spelled out: neither `all` nor a pattern with wildcards in
     /// its place selects it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_request: bool,
     /// Documents that describe the hot path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -298,16 +289,14 @@ impl WorkloadDef {
         if self.variants.is_empty() {
             problems.push("it has no variant".into());
         }
-        let known_case = |id: &Name| self.cases.iter().any(|c| c.id == *id);
-        let known_variant = |id: &Name| self.variants.iter().any(|v| v.id == *id);
         for variant in &self.variants {
-            if let Some(reference) = variant.reference.as_ref().filter(|r| !known_variant(r)) {
+            if let Some(reference) = variant.reference.as_ref().filter(|r| self.variant(r).is_none()) {
                 problems
                     .push(format!("variant `{}` refers to the unknown variant `{reference}`", variant.id));
             }
         }
         for b in &self.benchmarks {
-            if !known_case(&b.case) || !known_variant(&b.variant) {
+            if self.case(&b.case).is_none() || self.variant(&b.variant).is_none() {
                 problems.push(format!("benchmarks lists the unknown combination `{}/{}`", b.case, b.variant));
             }
         }
@@ -320,11 +309,11 @@ impl WorkloadDef {
         }
         for claim in &self.claims {
             for variant in [&claim.reference, &claim.candidate] {
-                if !known_variant(variant) {
+                if self.variant(variant).is_none() {
                     problems.push(format!("claim `{}` names the unknown variant `{variant}`", claim.id));
                 }
             }
-            for case in claim.cases.iter().filter(|c| !known_case(c)) {
+            for case in claim.cases.iter().filter(|c| self.case(c).is_none()) {
                 problems.push(format!("claim `{}` names the unknown case `{case}`", claim.id));
             }
             if self.metric(claim.metric.as_str()).is_none() && !standard.iter().any(|m| m.id == claim.metric)

@@ -154,15 +154,11 @@ impl fmt::Display for BenchmarkId {
 impl FromStr for BenchmarkId {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let mut parts = text.split('/');
-        match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(workload), Some(case), Some(variant), None) => Ok(Self {
-                workload: Name::new(workload)?,
-                case: Name::new(case)?,
-                variant: Name::new(variant)?,
-            }),
-            _ => Err(NameError::NotABenchmark { text: text.into() }),
-        }
+        let parts: Vec<&str> = text.split('/').collect();
+        let [workload, case, variant] = parts[..] else {
+            return Err(NameError::NotABenchmark { text: text.into() });
+        };
+        Ok(Self { workload: Name::new(workload)?, case: Name::new(case)?, variant: Name::new(variant)? })
     }
 }
 

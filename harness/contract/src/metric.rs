@@ -82,7 +82,7 @@ pub struct MetricDef {
     #[serde(default)]
     pub portability: Portability,
     /// Whether it is a work counter, which counts the work done and must be equal for all variants of a case.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub work: bool,
     /// Version of the way it is metered; figures of different versions are never compared.
     #[serde(default = "one")]
@@ -91,11 +91,6 @@ pub struct MetricDef {
 
 fn one() -> u32 {
     1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl MetricDef {

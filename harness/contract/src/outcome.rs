@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 /// How the measurement of one benchmark ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OutcomeKind {
     /// Measured, and every check passed.
+    #[default]
     Ok,
     /// A check failed; times of a wrong variant are not reported.
     WrongResult,

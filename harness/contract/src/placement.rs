@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use perfharness_platform::{clock, self_usage};
+use perfharness_platform::{clock, profile::absence, self_usage};
 
 use crate::meter::HeapMeter;
 use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
@@ -72,7 +72,7 @@ impl Placement {
         if request.iterations == 0 {
             return Err(WireError::bad_request("a sample needs at least one iteration"));
         }
-        if let (Mode::Profiled, Some(reason)) = (request.mode, profile::absence()) {
+        if let (Mode::Profiled, Some(reason)) = (request.mode, absence()) {
             return Err(WireError { code: ErrorCode::Unsupported, message: reason.into() });
         }
         let asked = clock::now();
@@ -89,7 +89,7 @@ impl Placement {
         let mut reply = match request.mode {
             Mode::Timed => self.timed(indices),
             Mode::Metered => self.metered(indices, request.lead_in > 0),
-            Mode::Profiled => profile::profiled_sample(self.measured.as_mut(), indices),
+            Mode::Profiled => profile::perfharness_profiled_sample(self.measured.as_mut(), indices),
             Mode::Traced => {
                 let mut meters = self.setup.meters.borrow_mut();
                 trace::traced_sample(self.measured.as_mut(), &mut meters, indices)

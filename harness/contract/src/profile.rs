@@ -27,23 +27,10 @@ const OTHER_THREADS: &str = "[other threads]";
 /// Replaces a stack in which no frame has a name.
 const NO_NAMES: &str = "[no symbols]";
 
-/// Returns the reason why this worker takes no profiled samples, if it does not.
-pub(crate) fn absence() -> Option<&'static str> {
-    profile::absence()
-}
-
-/// Takes a sample under the profiler.
-pub(crate) fn profiled_sample(
-    measured: &mut dyn Measured,
-    indices: Range<u64>,
-) -> Result<SampleReply, Failure> {
-    perfharness_profiled_sample(measured, indices)
-}
-
-// Stacks are cut at the names of these two functions, so neither may be inlined.
-
+/// Takes a sample under the profiler. Stacks are cut at the names of this function and the next one, so neither may be
+/// inlined.
 #[inline(never)]
-fn perfharness_profiled_sample(
+pub(crate) fn perfharness_profiled_sample(
     measured: &mut dyn Measured,
     indices: Range<u64>,
 ) -> Result<SampleReply, Failure> {
@@ -108,28 +95,24 @@ fn profile_of(met: Vec<profile::Stack>, cpu_ns: Option<u64>) -> Profile {
 fn without_worker(stack: profile::Stack) -> Option<Vec<String>> {
     let profile::Stack { mut frames, own_thread, .. } = stack;
     let below = |mark: &str| frames.iter().rposition(|frame| frame.contains(mark)).map(|at| at + 1);
-    let mut rest;
     if let Some(at) = below(INNER) {
-        rest = frames.split_off(at);
+        let mut rest = frames.split_off(at);
         // A variant whose constructor returns a box is called through that box.
         let boxes = rest.iter().take_while(|frame| is_box(frame)).count();
         rest.drain(..boxes);
-        if rest.is_empty() {
-            return None;
-        }
-    } else if below(OUTER).is_some() {
-        return None;
-    } else {
-        rest = match (own_thread, frames.is_empty()) {
-            (true, true) => vec![NO_NAMES.to_owned()],
-            (true, false) => vec![INCOMPLETE.to_owned()],
-            (false, true) => vec![OTHER_THREADS.to_owned(), NO_NAMES.to_owned()],
-            (false, false) => vec![OTHER_THREADS.to_owned()],
-        };
-        let at = below(STD_MARK).unwrap_or(0);
-        rest.extend(frames.split_off(at));
+        return (!rest.is_empty()).then_some(rest);
     }
-    Some(rest)
+    if below(OUTER).is_some() {
+        return None;
+    }
+    let root: &[&str] = match (own_thread, frames.is_empty()) {
+        (true, true) => &[NO_NAMES],
+        (true, false) => &[INCOMPLETE],
+        (false, true) => &[OTHER_THREADS, NO_NAMES],
+        (false, false) => &[OTHER_THREADS],
+    };
+    let at = below(STD_MARK).unwrap_or(0);
+    Some(root.iter().map(ToString::to_string).chain(frames.split_off(at)).collect())
 }
 
 /// Whether a frame is `impl Measured for Box<M>`.

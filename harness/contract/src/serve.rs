@@ -7,14 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use perfharness_platform::{clock, take_stdout};
+use perfharness_platform::{clock, profile, take_stdout};
 use serde::Serialize;
 
 use crate::protocol::{
     Description, ErrorCode, Hello, HelloReply, Mode, PROTOCOL_VERSION, Prepared, Request, RequestFrame,
     ResponseFrame, WireError,
 };
-use crate::{BenchmarkId, Failure, Placement, Workload, profile};
+use crate::{BenchmarkId, Failure, Placement, Workload};
 
 /// Answers requests on stdin until `finish` or the end of input: the `main` of a worker.
 ///
@@ -82,14 +82,15 @@ impl WireError {
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self { code: ErrorCode::BadRequest, message: message.into() }
     }
+
+    fn failed(message: String) -> Self {
+        Self { code: ErrorCode::Failed, message }
+    }
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> WireError {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    WireError {
-        code: ErrorCode::Failed,
-        message: format!("panicked: {}", text.unwrap_or("without a message")),
-    }
+    WireError::failed(format!("panicked: {}", text.unwrap_or("without a message")))
 }
 
 impl From<Failure> for WireError {
@@ -106,10 +107,7 @@ impl From<Failure> for WireError {
 type Answer = Result<serde_json::Value, WireError>;
 
 fn to_answer(reply: impl Serialize) -> Answer {
-    serde_json::to_value(reply).map_err(|e| WireError {
-        code: ErrorCode::Failed,
-        message: format!("an answer has no JSON form: {e}"),
-    })
+    serde_json::to_value(reply).map_err(|e| WireError::failed(format!("an answer has no JSON form: {e}")))
 }
 
 struct Worker {
@@ -158,8 +156,8 @@ impl Worker {
         let mut meters: BTreeMap<String, u32> = BTreeMap::new();
         for (name, version) in self.workloads.iter().flat_map(Workload::meters) {
             if meters.insert(name.to_string(), *version).is_some_and(|other| other != *version) {
-                let message = format!("two workloads declare different versions of the meter `{name}`");
-                return Err(WireError { code: ErrorCode::Failed, message });
+                let what = format!("two workloads declare different versions of the meter `{name}`");
+                return Err(WireError::failed(what));
             }
         }
         let mut absent_modes = BTreeMap::new();
@@ -190,10 +188,8 @@ impl Worker {
         };
         let handle = self.next_handle;
         let scratch = PathBuf::from(&hello.scratch_dir).join(format!("placement-{placement:03}"));
-        std::fs::create_dir_all(&scratch).map_err(|e| WireError {
-            code: ErrorCode::Failed,
-            message: format!("cannot create the folder {}: {e}", scratch.display()),
-        })?;
+        std::fs::create_dir_all(&scratch)
+            .map_err(|e| WireError::failed(format!("cannot create the folder {}: {e}", scratch.display())))?;
         let setup = workload.setup(hello.seed, &hello.device, scratch).with_settings(hello.settings.clone());
         let placement = Placement::prepare(workload, &benchmark.case, &benchmark.variant, setup)?;
         let notes = placement.notes();

@@ -17,7 +17,7 @@ const MOST_ITERATIONS: usize = 10_000;
 pub(crate) fn traced_sample(
     measured: &mut dyn Measured,
     meters: &mut [Box<dyn Meter>],
-    indices: Range<u64>,
+    mut indices: Range<u64>,
 ) -> Result<SampleReply, Failure> {
     let mut heap = HeapMeter::default();
     let mut steps = Steps::new(indices.end.saturating_sub(indices.start));
@@ -26,17 +26,11 @@ pub(crate) fn traced_sample(
         meter.start_trace();
     }
     heap.start_trace();
-    steps.begin();
-    let mut ran = Ok(());
-    for index in indices {
-        ran = measured.run(index);
-        if ran.is_err() {
-            break;
-        }
-        steps.iterated();
-    }
-    let ran = ran.and_then(|()| measured.fence());
-    steps.end();
+    steps.mark();
+    let ran = indices
+        .try_for_each(|index| measured.run(index).map(|()| steps.iterated()))
+        .and_then(|()| measured.fence());
+    steps.mark();
     let mut trace = Trace::default();
     heap.stop_trace(&mut trace);
     for meter in meters.iter_mut() {
@@ -46,7 +40,8 @@ pub(crate) fn traced_sample(
     trace.spans.extend(steps.spans());
     // A span comes before the spans that it contains.
     trace.spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.duration_ns)));
-    let (start_ns, wall_ns) = steps.extent();
+    let start_ns = steps.moments[0];
+    let wall_ns = steps.moments[steps.moments.len() - 1].saturating_sub(start_ns);
     Ok(SampleReply { start_ns: Some(start_ns), wall_ns, trace: Some(trace), ..SampleReply::default() })
 }
 
@@ -63,7 +58,7 @@ impl Steps {
         Self { iterations, moments: Vec::with_capacity(most + 2) }
     }
 
-    fn begin(&mut self) {
+    fn mark(&mut self) {
         self.moments.push(clock::monotonic_ns());
     }
 
@@ -72,27 +67,15 @@ impl Steps {
             // There is no room for more: the last span includes this iteration.
             self.moments.pop();
         }
-        self.moments.push(clock::monotonic_ns());
-    }
-
-    fn end(&mut self) {
-        self.moments.push(clock::monotonic_ns());
-    }
-
-    /// Returns the start and the duration of the whole.
-    fn extent(&self) -> (u64, u64) {
-        let start = self.moments.first().copied().unwrap_or(0);
-        let end = self.moments.last().copied().unwrap_or(start);
-        (start, end.saturating_sub(start))
+        self.mark();
     }
 
     fn spans(&self) -> impl Iterator<Item = TraceSpan> + '_ {
         let steps = self.moments.len().saturating_sub(1);
         self.moments.windows(2).enumerate().map(move |(at, pair)| {
-            let last_iteration = at + 2 == steps;
             let (name, kind) = if at + 1 == steps {
                 ("fence".to_owned(), TraceKind::Fence)
-            } else if last_iteration && (at as u64) + 1 < self.iterations {
+            } else if at + 2 == steps && (at as u64) + 1 < self.iterations {
                 (format!("iterations {at} to {}", self.iterations - 1), TraceKind::Iteration)
             } else {
                 (format!("iteration {at}"), TraceKind::Iteration)

@@ -181,11 +181,8 @@ type Constructor<P> = Box<dyn Fn(&P, &Setup) -> Result<Box<dyn Measured>, Failur
 /// One input size and its typed parameters.
 #[derive(Debug, Clone)]
 pub struct Case<P> {
-    id: Name,
+    definition: CaseDef,
     params: P,
-    efforts: Vec<Effort>,
-    items: Option<Items>,
-    floor: Option<Floor>,
 }
 
 impl<P: Serialize> Case<P> {
@@ -194,43 +191,34 @@ impl<P: Serialize> Case<P> {
     /// # Panics
     /// Panics if `id` is not a valid name.
     pub fn new(id: &str, params: P) -> Self {
-        Self { id: Name::literal(id), params, efforts: Effort::ALL.to_vec(), items: None, floor: None }
+        let listed = match serde_json::to_value(&params) {
+            Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
+            Ok(serde_json::Value::Null) | Err(_) => BTreeMap::new(),
+            Ok(value) => [("value".to_owned(), value)].into(),
+        };
+        let (id, efforts) = (Name::literal(id), Effort::ALL.to_vec());
+        Self { definition: CaseDef { id, params: listed, efforts, items: None, floor: None }, params }
     }
 
     /// Restricts the case to these efforts.
     #[must_use]
     pub fn efforts(mut self, efforts: &[Effort]) -> Self {
-        self.efforts = efforts.to_vec();
+        self.definition.efforts = efforts.to_vec();
         self
     }
 
     /// Sets how many things one iteration handles.
     #[must_use]
     pub fn items(mut self, count: u64, unit: &str) -> Self {
-        self.items = Some(Items { count, unit: unit.into() });
+        self.definition.items = Some(Items { count, unit: unit.into() });
         self
     }
 
     /// Sets the minimum work of one iteration, whatever the implementation.
     #[must_use]
     pub fn floor(mut self, floor: Floor) -> Self {
-        self.floor = Some(floor);
+        self.definition.floor = Some(floor);
         self
-    }
-
-    fn definition(&self) -> CaseDef {
-        let params = match serde_json::to_value(&self.params) {
-            Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
-            Ok(serde_json::Value::Null) | Err(_) => BTreeMap::new(),
-            Ok(value) => [("value".to_owned(), value)].into(),
-        };
-        CaseDef {
-            id: self.id.clone(),
-            params,
-            efforts: self.efforts.clone(),
-            items: self.items.clone(),
-            floor: self.floor,
-        }
     }
 }
 
@@ -286,17 +274,11 @@ impl Workload {
 
     /// Returns every benchmark that is not declared as skipped.
     pub fn benchmarks(&self) -> Vec<BenchmarkId> {
-        let all = |case: &CaseDef| {
-            let id = case.id.clone();
-            self.definition.variants.iter().map(move |v| (id.clone(), v.id.clone()))
-        };
-        self.definition
-            .cases
-            .iter()
-            .flat_map(all)
-            .filter(|(case, variant)| self.definition.benchmark(case, variant).skip.is_none())
-            .map(|(case, variant)| self.definition.benchmark_id(&case, &variant))
-            .collect()
+        let definition = &self.definition;
+        let all = |case| definition.variants.iter().map(move |variant: &VariantDef| (case, &variant.id));
+        let pairs = definition.cases.iter().flat_map(|case| all(&case.id));
+        let measured = pairs.filter(|(case, variant)| definition.benchmark(case, variant).skip.is_none());
+        measured.map(|(case, variant)| definition.benchmark_id(case, variant)).collect()
     }
 
     /// Creates a setup for this workload, whose counters are checked against its metrics.
@@ -351,7 +333,7 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     /// Adds a case.
     #[must_use]
     pub fn case(mut self, case: Case<P>) -> Self {
-        self.definition.cases.push(case.definition());
+        self.definition.cases.push(case.definition.clone());
         self.cases.push(case);
         self
     }
@@ -480,7 +462,8 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
     #[must_use]
     pub fn memory(mut self, variant: &str, bytes: impl Fn(&P) -> u64) -> Self {
         let variant = Name::literal(variant);
-        let sizes: Vec<(Name, u64)> = self.cases.iter().map(|c| (c.id.clone(), bytes(&c.params))).collect();
+        let sizes: Vec<(Name, u64)> =
+            self.cases.iter().map(|c| (c.definition.id.clone(), bytes(&c.params))).collect();
         for (case, bytes) in sizes {
             self.special(&case, &variant).memory_bytes = Some(bytes);
         }
@@ -509,7 +492,8 @@ impl<P: Serialize + 'static> WorkloadBuilder<P> {
         let Self { definition, cases, constructors, meters } = self;
         let construct = move |case: &Name, variant: &Name, setup: &Setup| {
             let unknown = |what: &str, id: &Name| Failure::Failed(format!("unknown {what} `{id}`"));
-            let case = cases.iter().find(|c| c.id == *case).ok_or_else(|| unknown("case", case))?;
+            let case =
+                cases.iter().find(|c| c.definition.id == *case).ok_or_else(|| unknown("case", case))?;
             let (_, constructor) = constructors
                 .iter()
                 .find(|(id, _)| id == variant)

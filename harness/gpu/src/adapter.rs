@@ -249,11 +249,8 @@ fn instance(backends: wgpu::Backends, backend_options: wgpu::BackendOptions) -> 
 
 fn list(instance: &wgpu::Instance, backends: wgpu::Backends) -> Vec<(wgpu::Adapter, AdapterFacts)> {
     let adapters = pollster::block_on(instance.enumerate_adapters(backends));
-    let with_facts = |adapter: wgpu::Adapter| {
-        let facts = AdapterFacts::of(&adapter);
-        (adapter, facts)
-    };
-    let mut list: Vec<_> = adapters.into_iter().map(with_facts).collect();
+    let facts: Vec<_> = adapters.iter().map(AdapterFacts::of).collect();
+    let mut list: Vec<_> = adapters.into_iter().zip(facts).collect();
     list.sort_by_key(|(adapter, facts)| (facts.kind, backend_rank(adapter.get_info().backend)));
     list
 }

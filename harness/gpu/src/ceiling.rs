@@ -9,7 +9,7 @@ use std::time::Duration;
 use perfharness_platform::clock;
 use serde::{Deserialize, Serialize};
 
-use crate::{Gpu, GpuError};
+use crate::{Commands, Gpu, GpuError};
 
 /// Duration of the tries of each figure, long enough to outlast moments in which other programs keep the machine busy.
 const TRYING: Duration = Duration::from_millis(600);
@@ -57,13 +57,13 @@ impl DeviceCeilings {
         Ok(Self {
             copy: copy(gpu)?,
             upload: upload(gpu)?,
-            download: download(gpu)?,
+            download: COPIED as f64 / shortest_download(gpu, COPIED)? * 1e9,
             operations: operations(gpu, "f32")?,
             half_operations: match gpu.require(wgpu::Features::SHADER_F16) {
                 Ok(()) => Some(operations(gpu, "f16")?),
                 Err(_) => None,
             },
-            sync_ns: sync(gpu)?,
+            sync_ns: shortest_download(gpu, 4)?,
             dispatch_ns: dispatch(gpu)?,
         })
     }
@@ -90,15 +90,34 @@ fn shortest(mut repeat: impl FnMut(u64) -> Result<(), GpuError>) -> Result<f64, 
     Ok(best)
 }
 
-fn copy(gpu: &Gpu) -> Result<f64, GpuError> {
-    let (from, to) = (gpu.buffer("from", COPIED)?, gpu.buffer("to", COPIED)?);
-    let ns = shortest(|repetitions| {
-        let mut commands = gpu.commands("copy");
-        for _ in 0..repetitions {
-            commands.copy(&from, &to);
-        }
+/// As [`shortest`], with all repetitions in one submit.
+fn shortest_in_a_submit(gpu: &Gpu, label: &str, add: impl Fn(&mut Commands)) -> Result<f64, GpuError> {
+    shortest(|repetitions| {
+        let mut commands = gpu.commands(label);
+        (0..repetitions).for_each(|_| add(&mut commands));
         commands.submit()?;
         gpu.fence()
+    })
+}
+
+/// Returns the shortest time in ns of a download of so many bytes, including the wait for it.
+fn shortest_download(gpu: &Gpu, bytes: u64) -> Result<f64, GpuError> {
+    let from = gpu.buffer("from", bytes)?;
+    let mut readback = gpu.readback::<u8>("down", bytes)?;
+    let mut data = vec![0u8; bytes as usize];
+    shortest(|repetitions| {
+        for _ in 0..repetitions {
+            gpu.commands("download").download(&from, &mut readback).submit()?;
+            readback.wait_into(&mut data)?;
+        }
+        Ok(())
+    })
+}
+
+fn copy(gpu: &Gpu) -> Result<f64, GpuError> {
+    let (from, to) = (gpu.buffer("from", COPIED)?, gpu.buffer("to", COPIED)?);
+    let ns = shortest_in_a_submit(gpu, "copy", |commands| {
+        commands.copy(&from, &to);
     })?;
     Ok(2.0 * COPIED as f64 / ns * 1e9)
 }
@@ -112,20 +131,6 @@ fn upload(gpu: &Gpu) -> Result<f64, GpuError> {
             gpu.commands("upload").upload_through(&mut staging, &to, &data).submit()?;
         }
         gpu.fence()
-    })?;
-    Ok(COPIED as f64 / ns * 1e9)
-}
-
-fn download(gpu: &Gpu) -> Result<f64, GpuError> {
-    let from = gpu.buffer("from", COPIED)?;
-    let mut readback = gpu.readback::<u8>("down", COPIED)?;
-    let mut data = vec![0u8; COPIED as usize];
-    let ns = shortest(|repetitions| {
-        for _ in 0..repetitions {
-            gpu.commands("download").download(&from, &mut readback).submit()?;
-            readback.wait_into(&mut data)?;
-        }
-        Ok(())
     })?;
     Ok(COPIED as f64 / ns * 1e9)
 }
@@ -153,28 +158,10 @@ fn operations(gpu: &Gpu, scalar: &str) -> Result<f64, GpuError> {
     let pipeline = gpu.pipeline("operations", &source, "main")?;
     let bound = pipeline.bind([("results", &results)])?;
     let groups = [(INVOCATIONS / 64) as u32, 1, 1];
-    let ns = shortest(|repetitions| {
-        let mut commands = gpu.commands("operations");
-        for _ in 0..repetitions {
-            commands.dispatch(&bound, groups);
-        }
-        commands.submit()?;
-        gpu.fence()
+    let ns = shortest_in_a_submit(gpu, "operations", |commands| {
+        commands.dispatch(&bound, groups);
     })?;
     Ok(OPERATIONS * INVOCATIONS as f64 / ns * 1e9)
-}
-
-fn sync(gpu: &Gpu) -> Result<f64, GpuError> {
-    let from = gpu.buffer_for::<f32>("from", 1)?;
-    let mut readback = gpu.readback::<f32>("down", 1)?;
-    let mut value = [0.0f32];
-    shortest(|repetitions| {
-        for _ in 0..repetitions {
-            gpu.commands("sync").download(&from, &mut readback).submit()?;
-            readback.wait_into(&mut value)?;
-        }
-        Ok(())
-    })
 }
 
 fn dispatch(gpu: &Gpu) -> Result<f64, GpuError> {
@@ -183,12 +170,7 @@ fn dispatch(gpu: &Gpu) -> Result<f64, GpuError> {
         @compute @workgroup_size(1) fn main() { if value[0] == 1u { value[0] = 2u; } }";
     let value = gpu.buffer_for::<u32>("value", 1)?;
     let bound = gpu.pipeline("nothing", SOURCE, "main")?.bind([("value", &value)])?;
-    shortest(|repetitions| {
-        let mut commands = gpu.commands("dispatch");
-        for _ in 0..repetitions {
-            commands.dispatch(&bound, [1, 1, 1]);
-        }
-        commands.submit()?;
-        gpu.fence()
+    shortest_in_a_submit(gpu, "dispatch", |commands| {
+        commands.dispatch(&bound, [1, 1, 1]);
     })
 }

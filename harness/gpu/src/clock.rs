@@ -18,7 +18,8 @@ pub(crate) struct TickClock {
     behind_ns: f64,
     /// Length of a tick in ns.
     period: f64,
-    uncertainty_ns: u64,
+    /// Largest offset of the whole clock, in ns.
+    pub(crate) uncertainty_ns: u64,
 }
 
 impl TickClock {
@@ -53,11 +54,6 @@ impl TickClock {
         let behind = self.behind_ns + difference(tick, self.tick) * self.period;
         self.base_ns.saturating_add_signed(behind.round() as i64)
     }
-
-    /// Returns the largest offset of the whole clock, in ns.
-    pub(crate) fn uncertainty_ns(&self) -> u64 {
-        self.uncertainty_ns
-    }
 }
 
 fn difference(value: u64, from: u64) -> f64 {
@@ -83,10 +79,7 @@ mod tests {
     #[test]
     fn a_moment_places_ticks_within_half_of_what_it_took() {
         let clock = TickClock::fit(&[moment(1_000, 50, 1_400)], 10.0).unwrap();
-        assert_eq!(
-            (clock.nanoseconds(50), clock.nanoseconds(60), clock.uncertainty_ns()),
-            (1_200, 1_300, 200)
-        );
+        assert_eq!((clock.nanoseconds(50), clock.nanoseconds(60), clock.uncertainty_ns), (1_200, 1_300, 200));
         assert_eq!(clock.nanoseconds(45), 1_150, "ticks before it");
         assert_eq!(TickClock::fit(&[], 1.0), None);
     }
@@ -97,7 +90,7 @@ mod tests {
         let moments =
             [moment(1_000, 50, 1_310), moment(11_290, 1_050, 12_000), moment(20_000, 2_050, 25_000)];
         let clock = TickClock::fit(&moments, 10.0).unwrap();
-        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns()), (1_300, 10));
+        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns), (1_300, 10));
     }
 
     #[test]
@@ -105,7 +98,7 @@ mod tests {
         // The timestamps are 300 ns apart, so only 100 of the 400 ns are uncertain.
         let both = Moment { before_ns: 1_000, begin: 50, end: 80, after_ns: 1_400 };
         let clock = TickClock::fit(&[both], 10.0).unwrap();
-        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns()), (1_050, 50));
+        assert_eq!((clock.nanoseconds(50), clock.uncertainty_ns), (1_050, 50));
     }
 
     #[test]
@@ -113,7 +106,7 @@ mod tests {
         // 1 µs further apart at the end.
         let moments = [moment(1_000, 0, 1_020), moment(102_000, 10_000, 102_020)];
         let clock = TickClock::fit(&moments, 10.0).unwrap();
-        assert_eq!((clock.nanoseconds(0), clock.uncertainty_ns()), (1_510, 510));
+        assert_eq!((clock.nanoseconds(0), clock.uncertainty_ns), (1_510, 510));
     }
 
     #[test]

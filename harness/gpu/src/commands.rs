@@ -156,7 +156,7 @@ impl Commands {
             if let Some(pass) = &mut commands.pass {
                 bound.dispatch(pass, workgroups);
             }
-            commands.name(&[bound.pipeline_label()]);
+            commands.name(&[bound.pipeline.label()]);
             commands.counts.dispatches += 1;
             Ok(())
         })
@@ -195,7 +195,7 @@ impl Commands {
     /// # Errors
     /// Returns the first error in the commands, or another error of the device.
     pub fn submit(&mut self) -> Result<Submission, GpuError> {
-        self.end_pass();
+        self.pass = None;
         self.end_run();
         let gpu = self.gpu.clone();
         let inner = &gpu.inner;
@@ -208,13 +208,7 @@ impl Commands {
             let index = inner.queue.submit(finished);
             gpu.check_faults().map(|()| index)
         });
-        let index = match submitted {
-            Ok(index) => index,
-            Err(error) => {
-                self.give_up();
-                return Err(error);
-            }
-        };
+        let index = submitted.inspect_err(|_| self.give_up())?;
         self.staged.clear();
         for mapping in self.mappings.drain(..) {
             mapping.submitted(Some(index.clone()));
@@ -269,7 +263,7 @@ impl Commands {
 
     /// Returns the encoder, within a run of copies or clears.
     fn transfer(&mut self, kind: SpanKind) -> &mut wgpu::CommandEncoder {
-        self.end_pass();
+        self.pass = None;
         if self.run.as_ref().is_some_and(|(running, _)| *running != kind) {
             self.end_run();
         }
@@ -308,13 +302,9 @@ impl Commands {
         self.slots.extend(slot);
     }
 
-    fn end_pass(&mut self) {
-        self.pass = None;
-    }
-
     /// Discards everything that was recorded.
     fn give_up(&mut self) {
-        self.end_pass();
+        self.pass = None;
         self.run = None;
         self.slots.clear();
         self.counts = Counts::default();

@@ -12,11 +12,11 @@ use crate::adapter::{feature_names, find, wanted_features};
 use crate::chunk::chunks;
 use crate::error::Faults;
 use crate::ledger::{Counts, Ledger};
-use crate::memory::{MemoryLedger, PeakBuffers};
+use crate::memory::MemoryLedger;
 use crate::meter::GpuMeter;
 use crate::queries::QueryRing;
 use crate::trace::TraceLog;
-use crate::{AdapterFacts, Commands, GpuError};
+use crate::{AdapterFacts, Commands, GpuError, PeakBuffers};
 
 /// Restrictions of a device, so that tests cover adapters that are not available.
 #[derive(Clone, Debug, Default)]
@@ -224,12 +224,12 @@ impl Gpu {
 
     /// Returns the size of the live buffers in bytes.
     pub fn live_bytes(&self) -> u64 {
-        self.inner.memory.borrow().live()
+        self.inner.memory.borrow().live
     }
 
     /// Returns the peak of the live bytes since the start of the last metered or traced sample.
     pub fn peak_bytes(&self) -> u64 {
-        self.inner.memory.borrow().peak()
+        self.inner.memory.borrow().peak
     }
 
     /// Returns the buffers of [`peak_bytes`](Self::peak_bytes), by label, largest first.

@@ -4,24 +4,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use perfharness_contract::PointLog;
-use perfharness_contract::protocol::{Trace, TraceCounter};
+use perfharness_contract::protocol::{Holder, Trace, TraceCounter};
 use perfharness_platform::clock;
 
 /// Number of points that are kept of a traced sample.
 const POINTS_KEPT: usize = 8192;
 /// Name of the live bytes in a trace.
 const DEVICE_LIVE: &str = "device-live";
-
-/// Buffers of one label that were alive when memory was at its peak.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeakBuffers {
-    /// Label of the buffers.
-    pub label: String,
-    /// Number of buffers.
-    pub count: u64,
-    /// Total size in bytes.
-    pub bytes: u64,
-}
 
 /// Identifies an entry of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +28,10 @@ struct Entry {
 pub(crate) struct MemoryLedger {
     entries: Vec<Option<Entry>>,
     vacant: Vec<usize>,
-    live: u64,
-    peak: u64,
+    pub(crate) live: u64,
+    pub(crate) peak: u64,
     /// Buffers at the peak. `None` as long as the live buffers are the peak; they are listed when one is freed.
-    holders: Option<Vec<PeakBuffers>>,
+    holders: Option<Vec<Holder>>,
     /// Live bytes over time, in a traced sample.
     points: Option<Box<PointLog<POINTS_KEPT>>>,
 }
@@ -110,23 +99,15 @@ impl MemoryLedger {
         self.holders = None;
     }
 
-    pub(crate) fn live(&self) -> u64 {
-        self.live
-    }
-
-    pub(crate) fn peak(&self) -> u64 {
-        self.peak
-    }
-
     /// Returns the buffers at the peak, by label, largest first.
-    pub(crate) fn peak_buffers(&self) -> Vec<PeakBuffers> {
+    pub(crate) fn peak_buffers(&self) -> Vec<Holder> {
         self.holders.clone().unwrap_or_else(|| self.list_live())
     }
 
-    fn list_live(&self) -> Vec<PeakBuffers> {
-        let mut by_label: BTreeMap<&str, PeakBuffers> = BTreeMap::new();
+    fn list_live(&self) -> Vec<Holder> {
+        let mut by_label: BTreeMap<&str, Holder> = BTreeMap::new();
         for entry in self.entries.iter().flatten() {
-            let sum = by_label.entry(&entry.label).or_insert_with(|| PeakBuffers {
+            let sum = by_label.entry(&entry.label).or_insert_with(|| Holder {
                 label: entry.label.to_string(),
                 count: 0,
                 bytes: 0,
@@ -134,7 +115,7 @@ impl MemoryLedger {
             sum.count += 1;
             sum.bytes += entry.bytes;
         }
-        let mut list: Vec<PeakBuffers> = by_label.into_values().collect();
+        let mut list: Vec<Holder> = by_label.into_values().collect();
         list.sort_by_key(|sum| std::cmp::Reverse(sum.bytes));
         list
     }
@@ -174,7 +155,7 @@ mod tests {
     #[test]
     fn an_empty_ledger_has_no_peak() {
         let ledger = MemoryLedger::default();
-        assert_eq!((ledger.live(), ledger.peak()), (0, 0));
+        assert_eq!((ledger.live, ledger.peak), (0, 0));
         assert_eq!(labels(&ledger), []);
     }
 
@@ -188,7 +169,7 @@ mod tests {
         ledger.release(big);
         ledger.release(second);
         ledger.create("later".into(), 50);
-        assert_eq!((ledger.live(), ledger.peak()), (50, 130));
+        assert_eq!((ledger.live, ledger.peak), (50, 130));
         assert_eq!(labels(&ledger), [("big".into(), 1, 100), ("small".into(), 2, 30)]);
     }
 
@@ -201,7 +182,7 @@ mod tests {
         let b = ledger.create("b".into(), 60);
         let _c = ledger.create("c".into(), 60);
         ledger.release(b);
-        assert_eq!(ledger.peak(), 120);
+        assert_eq!(ledger.peak, 120);
         assert_eq!(labels(&ledger), [("b".into(), 1, 60), ("c".into(), 1, 60)]);
     }
 
@@ -212,10 +193,10 @@ mod tests {
         let kept = ledger.create("kept".into(), 10);
         ledger.release(gone);
         ledger.restart();
-        assert_eq!((ledger.live(), ledger.peak()), (10, 10));
+        assert_eq!((ledger.live, ledger.peak), (10, 10));
         assert_eq!(labels(&ledger), [("kept".into(), 1, 10)]);
         ledger.release(kept);
-        assert_eq!((ledger.live(), ledger.peak()), (0, 10));
+        assert_eq!((ledger.live, ledger.peak), (0, 10));
         assert_eq!(labels(&ledger), [("kept".into(), 1, 10)]);
     }
 
@@ -227,7 +208,7 @@ mod tests {
             ledger.release(id);
         }
         assert_eq!(ledger.entries.len(), 1);
-        assert_eq!((ledger.live(), ledger.peak()), (0, 8));
+        assert_eq!((ledger.live, ledger.peak), (0, 8));
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Readings and traces of the device in metered and traced samples.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use perfharness_contract::protocol::{Holder, Trace, TrackClock};
+use perfharness_contract::protocol::{Trace, TrackClock};
 use perfharness_contract::{Growth, Meter, MeterDef, Number, Reading};
 
 use crate::clock::{Moment, TickClock};
@@ -11,7 +10,7 @@ use crate::ledger::Counts;
 use crate::memory::fragmentation;
 use crate::queries::moments;
 use crate::spans::{SpanTally, nanoseconds};
-use crate::trace::TraceLog;
+use crate::trace::{GPU, TraceLog};
 use crate::{Gpu, metric};
 
 /// Number of readings of both clocks before and after a traced sample.
@@ -37,8 +36,11 @@ impl GpuMeter {
         Self { gpu, growth: Growth::default(), moments: Vec::new() }
     }
 
-    fn live(&self) -> u64 {
-        self.gpu.inner.memory.borrow().live()
+    /// Returns everything that was read back. The ledger is off by now, so this wait is not counted.
+    fn tally(&self) -> SpanTally {
+        let inner = &self.gpu.inner;
+        let wait = || self.gpu.wait_for(None, "the meter").is_ok();
+        inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait)
     }
 
     fn moments(&self) -> Vec<Moment> {
@@ -54,12 +56,11 @@ impl GpuMeter {
 
     /// Adds the spans of device time whose timestamps were read back.
     fn add_device_spans(&self, log: &TraceLog, tally: &SpanTally, moments: &[Moment], trace: &mut Trace) {
-        let Some(first) = tally.found().iter().map(|found| found.span.begin()).min() else { return };
+        let Some(first) = tally.found.iter().map(|found| found.span.begin).min() else { return };
         let period = self.gpu.queue().get_timestamp_period();
-        let track = TraceLog::device_track();
         let placed = TickClock::fit(moments, period);
         let place = match &placed {
-            Some(clock) => TrackClock { uncertainty_ns: Some(clock.uncertainty_ns()), own_clock: false },
+            Some(clock) => TrackClock { uncertainty_ns: Some(clock.uncertainty_ns), own_clock: false },
             None => TrackClock { uncertainty_ns: None, own_clock: true },
         };
         if place.own_clock {
@@ -67,12 +68,12 @@ impl GpuMeter {
             let why = format!(
                 "{adapter} did not return its calibration timestamps, so its spans have their own clock"
             );
-            trace.absent.insert(format!("{track}-clock"), why);
+            trace.absent.insert(format!("{GPU}-clock"), why);
         }
         let clock = placed.unwrap_or_else(|| TickClock::own(first, period));
-        let spans = tally.found().iter().filter_map(|found| log.device_span(found.mark, found.span, &clock));
+        let spans = tally.found.iter().filter_map(|found| log.device_span(found.mark, found.span, &clock));
         trace.spans.extend(spans);
-        trace.tracks.insert(track, place);
+        trace.tracks.insert(GPU.into(), place);
     }
 }
 
@@ -88,27 +89,25 @@ impl Meter for GpuMeter {
     }
 
     fn settle(&mut self, scale: f64) {
-        self.growth.settle(self.live() as i64, scale);
+        self.growth.settle(self.gpu.live_bytes() as i64, scale);
     }
 
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         let inner = &self.gpu.inner;
         let (wall, counts, host_wait) = inner.ledger.stop();
-        // The ledger is off by now, so this wait is not counted.
-        let wait = || self.gpu.wait_for(None, "the meter").is_ok();
-        let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
+        let tally = self.tally();
         let mut put = |id: &str, reading: Reading| readings.insert(id.to_owned(), reading);
         for (id, count) in exact(&counts) {
             put(id, count.into());
         }
         put(metric::HOST_WAIT, (host_wait.as_nanos() as u64).into());
-        let times = device_times(&self.gpu, &counts, &tally);
-        put(metric::GPU_BUSY, value(&times.busy));
-        put(metric::GPU_BUSY_SHARE, value(&times.busy.map(|ns| share(ns, wall))));
-        put(metric::COPY_TIME, value(&times.copies));
-        put(metric::DEVICE_PEAK, inner.memory.borrow().peak().into());
-        put(metric::DEVICE_LIVE, self.live().into());
-        put(metric::DEVICE_GROWTH, self.growth.reading(self.live() as i64));
+        let (busy, copies) = device_times(&self.gpu, &counts, &tally);
+        put(metric::GPU_BUSY, value(&busy));
+        put(metric::GPU_BUSY_SHARE, value(&busy.map(|ns| ns / (wall.as_nanos() as f64).max(1.0))));
+        put(metric::COPY_TIME, value(&copies));
+        put(metric::DEVICE_PEAK, self.gpu.peak_bytes().into());
+        put(metric::DEVICE_LIVE, self.gpu.live_bytes().into());
+        put(metric::DEVICE_GROWTH, self.growth.reading(self.gpu.live_bytes() as i64));
         let (reserved, fragmented) = reserved(&self.gpu);
         put(metric::DEVICE_RESERVED, value(&reserved));
         put(metric::FRAGMENTATION, value(&fragmented));
@@ -116,14 +115,11 @@ impl Meter for GpuMeter {
 
     fn start_trace(&mut self) {
         self.moments = self.moments();
+        self.start();
         let inner = &self.gpu.inner;
-        if inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {
-            inner.ring.borrow_mut().prepare_trace(&inner.device);
-        }
-        inner.memory.borrow_mut().restart();
+        inner.ring.borrow().prepare_trace();
         inner.memory.borrow_mut().start_trace();
         *inner.trace.borrow_mut() = Some(TraceLog::new());
-        inner.ledger.start();
     }
 
     fn stop_trace(&mut self, trace: &mut Trace) {
@@ -131,26 +127,21 @@ impl Meter for GpuMeter {
         let (_, counts, _) = inner.ledger.stop();
         inner.memory.borrow_mut().stop_trace(trace);
         let Some(log) = inner.trace.borrow_mut().take() else { return };
-        let wait = || self.gpu.wait_for(None, "the meter").is_ok();
-        let tally = inner.ring.borrow_mut().finish(&inner.device, &inner.queue, wait);
+        let tally = self.tally();
         let mut moments = std::mem::take(&mut self.moments);
         moments.extend(self.moments());
         trace.facts.insert("adapter".into(), self.gpu.facts().name.clone());
-        trace.dropped += log.dropped();
+        trace.dropped += log.dropped;
         trace.spans.extend(log.waits());
         self.add_device_spans(&log, &tally, &moments, trace);
-        let times = device_times(&self.gpu, &counts, &tally);
-        for (what, time) in [(metric::GPU_BUSY, times.busy), (metric::COPY_TIME, times.copies)] {
+        let (busy, copies) = device_times(&self.gpu, &counts, &tally);
+        for (what, time) in [(metric::GPU_BUSY, busy), (metric::COPY_TIME, copies)] {
             if let Err(reason) = time {
                 trace.absent.insert(what.into(), reason);
             }
         }
-        let holders = inner.memory.borrow().peak_buffers().into_iter().take(HOLDERS);
-        trace.holders.extend(holders.map(|held| Holder {
-            label: held.label,
-            count: held.count,
-            bytes: held.bytes,
-        }));
+        let holders = self.gpu.peak_buffers().into_iter().take(HOLDERS);
+        trace.holders.extend(holders);
     }
 }
 
@@ -162,10 +153,6 @@ fn value(quantity: &Quantity) -> Reading {
         Ok(value) => Reading::Value(Number(*value)),
         Err(reason) => Reading::Absent { absent: reason.clone() },
     }
-}
-
-fn share(busy_ns: f64, wall: Duration) -> f64 {
-    busy_ns / (wall.as_nanos() as f64).max(1.0)
 }
 
 fn exact(counts: &Counts) -> [(&'static str, u64); 12] {
@@ -185,20 +172,15 @@ fn exact(counts: &Counts) -> [(&'static str, u64); 12] {
     ]
 }
 
-struct DeviceTimes {
-    busy: Quantity,
-    copies: Quantity,
-}
-
-/// Returns the device times, if all spans that belong to them were read back.
-fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> DeviceTimes {
+/// Returns the busy time and the copy time of the device, if all spans that belong to them were read back.
+fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> (Quantity, Quantity) {
     let adapter = &gpu.facts().name;
     let features = gpu.inner.features;
     let unable = |what: &str| format!("{adapter} has no timestamp queries {what}");
     let early = |n: u64| format!("{n} passes or copies were recorded before the sample that they ran in");
     let in_passes = features.contains(wgpu::Features::TIMESTAMP_QUERY);
     let in_encoders = features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
-    let came_back = match tally.missing() {
+    let came_back = match tally.missing {
         0 => Ok(()),
         missing => Err(format!("{missing} of {} spans did not come back from {adapter}", tally.expected())),
     };
@@ -214,10 +196,8 @@ fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> DeviceTimes {
         (passes, copies) => Err(early(passes + copies)),
     };
     let period = gpu.queue().get_timestamp_period();
-    DeviceTimes {
-        busy: passes.and_then(|()| came_back.clone()).map(|()| nanoseconds(tally.busy_ticks(), period)),
-        copies: copies.and(came_back).map(|()| nanoseconds(tally.copy_ticks(), period)),
-    }
+    let busy = passes.and_then(|()| came_back.clone()).map(|()| nanoseconds(tally.busy_ticks(), period));
+    (busy, copies.and(came_back).map(|()| nanoseconds(tally.copy_ticks(), period)))
 }
 
 /// Returns the bytes that wgpu's allocator holds, and their unused share.

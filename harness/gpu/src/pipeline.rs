@@ -29,7 +29,7 @@ impl fmt::Debug for Pipeline {
 /// A pipeline with all its bindings, ready to be dispatched. It keeps its buffers alive.
 #[derive(Debug)]
 pub struct Bound {
-    pipeline: Pipeline,
+    pub(crate) pipeline: Pipeline,
     group: wgpu::BindGroup,
     _buffers: Vec<Buffer>,
 }
@@ -164,25 +164,17 @@ impl Pipeline {
         };
         let label = slice.buffer.label();
         slice.check_bounds().map_err(|error| self.invalid(&binding.name, &error.to_string()))?;
-        if slice.bytes < binding.min_bytes {
-            let what = format!("needs {} bytes, and `{label}` gives {}", binding.min_bytes, slice.bytes);
-            return Err(self.invalid(&binding.name, &what));
-        }
-        if slice.bytes > limit {
-            let what = format!(
-                "cannot take the {} bytes of `{label}`: the limit is {limit}; see Gpu::chunks",
-                slice.bytes
-            );
-            return Err(self.invalid(&binding.name, &what));
-        }
-        if !slice.offset.is_multiple_of(u64::from(alignment)) {
-            let what = format!(
-                "starts at byte {} of `{label}`, which is not a multiple of {alignment}",
-                slice.offset
-            );
-            return Err(self.invalid(&binding.name, &what));
-        }
-        Ok(())
+        let (offset, bytes, least) = (slice.offset, slice.bytes, binding.min_bytes);
+        let what = if bytes < least {
+            format!("needs {least} bytes, and `{label}` gives {bytes}")
+        } else if bytes > limit {
+            format!("cannot take the {bytes} bytes of `{label}`: the limit is {limit}; see Gpu::chunks")
+        } else if !offset.is_multiple_of(u64::from(alignment)) {
+            format!("starts at byte {offset} of `{label}`, which is not a multiple of {alignment}")
+        } else {
+            return Ok(());
+        };
+        Err(self.invalid(&binding.name, &what))
     }
 
     /// Returns the workgroups for `items` items along x. If the device does not support that many, they are spread over
@@ -201,10 +193,6 @@ impl Bound {
     /// See [`Pipeline::groups`].
     pub fn groups(&self, items: u64) -> [u32; 3] {
         self.pipeline.groups(items)
-    }
-
-    pub(crate) fn pipeline_label(&self) -> &str {
-        self.pipeline.label()
     }
 
     pub(crate) fn check(&self, workgroups: [u32; 3]) -> Result<(), GpuError> {

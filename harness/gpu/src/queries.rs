@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use perfharness_platform::clock;
 
 use crate::clock::Moment;
-use crate::spans::{SpanKind, SpanTally};
+use crate::spans::{Found, SpanKind, SpanTally};
 use crate::trace::NO_MARK;
 
 /// Number of queries in a set; each span takes two.
@@ -92,16 +92,10 @@ impl Set {
     /// Starts to read the values back.
     fn flush(&self, device: &wgpu::Device, queue: &wgpu::Queue) {
         let used = self.used.get();
-        let mut encoder =
-            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("meter") });
+        let mut encoder = meter_encoder(device);
         encoder.resolve_query_set(&self.queries, 0..used, &self.resolved, 0);
-        encoder.copy_buffer_to_buffer(
-            &self.resolved,
-            0,
-            &self.readback,
-            0,
-            u64::from(used * wgpu::QUERY_SIZE),
-        );
+        let bytes = u64::from(used * wgpu::QUERY_SIZE);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, bytes);
         queue.submit([encoder.finish()]);
         self.state.store(IN_FLIGHT, Ordering::Release);
         let state = Arc::clone(&self.state);
@@ -122,7 +116,7 @@ impl Set {
                 tally.add(kind, self.mark(first), tick(at), tick(at + wgpu::QUERY_SIZE as usize));
             }
         } else {
-            tally.add_missing(expected.len() as u64);
+            tally.missing += expected.len() as u64;
         }
         expected.clear();
         drop(view);
@@ -201,9 +195,8 @@ impl QueryRing {
         self.current.get_or_insert_with(|| Rc::new(Set::new(device)));
     }
 
-    /// Also reserves the room that a traced sample needs.
-    pub(crate) fn prepare_trace(&mut self, device: &wgpu::Device) {
-        self.prepare(device);
+    /// Reserves the room that a traced sample needs in addition.
+    pub(crate) fn prepare_trace(&self) {
         if let Some(set) = &self.current {
             set.make_room_for_marks();
         }
@@ -257,7 +250,7 @@ impl QueryRing {
         let waited = wait();
         for set in &sets {
             if !waited && set.state() == IN_FLIGHT {
-                self.tally.add_missing(set.expected.take().len() as u64);
+                self.tally.missing += set.expected.take().len() as u64;
             } else {
                 set.collect(&mut self.tally);
             }
@@ -268,6 +261,10 @@ impl QueryRing {
         self.spans = self.tally.expected() as usize;
         std::mem::take(&mut self.tally)
     }
+}
+
+fn meter_encoder(device: &wgpu::Device) -> wgpu::CommandEncoder {
+    device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("meter") })
 }
 
 /// Makes an idle device take timestamps, one pair after the other, and reads the host's clock around each. Pairs that
@@ -283,8 +280,7 @@ pub(crate) fn moments(
     let mut host = Vec::new();
     for mark in 0..count {
         let slot = ring.reserve(device, SpanKind::Clear, mark);
-        let mut encoder =
-            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("meter") });
+        let mut encoder = meter_encoder(device);
         slot.around_nothing(&mut encoder, inside_encoders);
         let commands = encoder.finish();
         let before_ns = clock::monotonic_ns();
@@ -298,11 +294,9 @@ pub(crate) fn moments(
         host.push((before_ns, after_ns));
     }
     let tally = ring.finish(device, queue, wait);
-    let found = tally.found().iter();
-    found
-        .filter_map(|found| {
-            let (before_ns, after_ns) = *host.get(found.mark as usize)?;
-            Some(Moment { before_ns, begin: found.span.begin(), end: found.span.end(), after_ns })
-        })
-        .collect()
+    let moment = |found: &Found| {
+        let (before_ns, after_ns) = *host.get(found.mark as usize)?;
+        Some(Moment { before_ns, begin: found.span.begin, end: found.span.end, after_ns })
+    };
+    tally.found.iter().filter_map(moment).collect()
 }

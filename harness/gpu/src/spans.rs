@@ -14,8 +14,8 @@ pub(crate) enum SpanKind {
 /// A stretch of device time in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
-    begin: u64,
-    end: u64,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
 }
 
 impl Span {
@@ -23,14 +23,6 @@ impl Span {
     /// known to return reversed pairs: both are missing, which differs from short.
     pub(crate) fn from_pair(begin: u64, end: u64) -> Option<Self> {
         (begin != 0 && end != 0 && end >= begin).then_some(Self { begin, end })
-    }
-
-    pub(crate) fn begin(self) -> u64 {
-        self.begin
-    }
-
-    pub(crate) fn end(self) -> u64 {
-        self.end
     }
 }
 
@@ -61,8 +53,8 @@ pub(crate) struct Found {
 /// Spans of one stretch: those that were read back, and the number of missing ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SpanTally {
-    found: Vec<Found>,
-    missing: u64,
+    pub(crate) found: Vec<Found>,
+    pub(crate) missing: u64,
 }
 
 impl SpanTally {
@@ -79,24 +71,9 @@ impl SpanTally {
         }
     }
 
-    /// Adds spans whose timestamps could not be read at all.
-    pub(crate) fn add_missing(&mut self, count: u64) {
-        self.missing += count;
-    }
-
-    /// Returns the spans that were read back.
-    pub(crate) fn found(&self) -> &[Found] {
-        &self.found
-    }
-
     /// Returns the number of submitted spans.
     pub(crate) fn expected(&self) -> u64 {
         self.found.len() as u64 + self.missing
-    }
-
-    /// Returns the number of missing spans.
-    pub(crate) fn missing(&self) -> u64 {
-        self.missing
     }
 
     /// Returns the ticks in which the device was busy.
@@ -167,10 +144,10 @@ mod tests {
         tally.add(SpanKind::Copy, 0, 28, 33);
         tally.add(SpanKind::Clear, 0, 40, 41);
         tally.add(SpanKind::Compute, 0, 0, 0);
-        tally.add_missing(2);
+        tally.missing += 2;
         assert_eq!(tally.copy_ticks(), 18);
         assert_eq!(tally.busy_ticks(), 24);
-        assert_eq!((tally.expected(), tally.missing()), (7, 3));
+        assert_eq!((tally.expected(), tally.missing), (7, 3));
     }
 
     #[test]

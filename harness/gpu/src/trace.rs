@@ -17,7 +17,8 @@ const NAME_BYTES: usize = 32 << 10;
 /// Mark of a span that is not traced.
 pub(crate) const NO_MARK: u32 = u32::MAX;
 
-const GPU: &str = "gpu";
+/// Name of the device's track.
+pub(crate) const GPU: &str = "gpu";
 const HOST: &str = "host";
 
 /// Distinct names.
@@ -59,11 +60,7 @@ impl Names {
 }
 
 fn is_joined(text: &str, parts: &[&str]) -> bool {
-    let mut left = Some(text);
-    for part in parts {
-        left = left.and_then(|left| left.strip_prefix(part));
-    }
-    left == Some("")
+    parts.iter().try_fold(text, |left, part| left.strip_prefix(part)) == Some("")
 }
 
 /// A stretch of device time in progress.
@@ -88,7 +85,8 @@ pub(crate) struct TraceLog {
     names: Names,
     marks: Vec<Mark>,
     waits: Vec<Wait>,
-    dropped: u64,
+    /// Number of events without room.
+    pub(crate) dropped: u64,
 }
 
 impl TraceLog {
@@ -130,11 +128,6 @@ impl TraceLog {
         self.waits.push(Wait { name, start_ns, duration_ns });
     }
 
-    /// Returns the number of events without room.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
     /// Returns the waits of the host.
     pub(crate) fn waits(&self) -> impl Iterator<Item = TraceSpan> + '_ {
         self.waits.iter().map(|wait| TraceSpan {
@@ -159,15 +152,10 @@ impl TraceLog {
             0 | 1 => first.to_owned(),
             commands => format!("{first} and {} more", commands - 1),
         };
-        let start_ns = clock.nanoseconds(span.begin());
+        let start_ns = clock.nanoseconds(span.begin);
         // Computed from the end, so that adjacent spans stay adjacent, whatever the length of a tick.
-        let duration_ns = clock.nanoseconds(span.end()).saturating_sub(start_ns);
+        let duration_ns = clock.nanoseconds(span.end).saturating_sub(start_ns);
         Some(TraceSpan { track: GPU.into(), name, kind, start_ns, duration_ns })
-    }
-
-    /// Returns the name of the device's track.
-    pub(crate) fn device_track() -> String {
-        GPU.into()
     }
 }
 
@@ -227,7 +215,7 @@ mod tests {
         assert_eq!(log.mark(SpanKind::Compute), NO_MARK);
         log.wait(&["wait"], 0, 1);
         log.command(NO_MARK, &["nothing"]);
-        assert_eq!((log.dropped(), log.marks.capacity()), (2, marks));
+        assert_eq!((log.dropped, log.marks.capacity()), (2, marks));
         assert_eq!(log.waits().count(), MOST);
     }
 }

@@ -2,29 +2,15 @@
 
 use std::process::Child;
 
-pub(crate) fn steal_ns() -> Option<u64> {
-    None
+macro_rules! absent {
+    ($($fact:ident: $type:ty),*) => {
+        $(pub(crate) fn $fact() -> Option<$type> {
+            None
+        })*
+    };
 }
 
-pub(crate) fn throttle_events() -> Option<u64> {
-    None
-}
-
-pub(crate) fn governor() -> Option<String> {
-    None
-}
-
-pub(crate) fn turbo() -> Option<bool> {
-    None
-}
-
-pub(crate) fn cpu_frequency_hz() -> Option<u64> {
-    None
-}
-
-pub(crate) fn aslr() -> Option<bool> {
-    None
-}
+absent!(steal_ns: u64, throttle_events: u64, governor: String, turbo: bool, cpu_frequency_hz: u64, aslr: bool);
 
 pub(crate) const CAN_LIMIT_MEMORY: bool = false;
 

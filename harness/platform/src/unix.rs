@@ -61,16 +61,9 @@ pub(crate) fn detach_from_terminal(command: &mut Command) {
     command.process_group(0);
 }
 
-/// A child that has not been waited for yet.
-pub(crate) struct Unreaped {
-    /// Id of the child, which no other process gets until the child is waited for.
-    pub(crate) id: libc::pid_t,
-    has_ended: bool,
-}
-
-/// Looks at a child without waiting for it; `None` if it was already waited for.
+/// Returns the id of a child and whether it has ended, without waiting for it; `None` if it was already waited for.
 #[expect(unsafe_code, reason = "a system call that std does not offer")]
-fn look_at(child: &Child) -> io::Result<Option<Unreaped>> {
+fn look_at(child: &Child) -> io::Result<Option<(libc::pid_t, bool)>> {
     let id = child.id();
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     // SAFETY: the pointer is valid for a write of a siginfo_t; WNOWAIT leaves the child to be waited for by its owner.
@@ -89,16 +82,16 @@ fn look_at(child: &Child) -> io::Result<Option<Unreaped>> {
     // SAFETY: it was zeroed, which is a valid siginfo_t, and waitid has filled it in if the child has ended.
     let info = unsafe { info.assume_init() };
     let id = libc::pid_t::try_from(id).map_err(io::Error::other)?;
-    Ok(Some(Unreaped { id, has_ended: info.si_signo != 0 }))
+    Ok(Some((id, info.si_signo != 0)))
 }
 
 /// Returns the id of a child that has not been waited for yet. Until then, no other process gets this id.
 pub(crate) fn unreaped(child: &Child) -> Option<libc::pid_t> {
-    look_at(child).ok().flatten().map(|child| child.id)
+    look_at(child).ok().flatten().map(|(id, _)| id)
 }
 
 pub(crate) fn has_ended(child: &mut Child) -> io::Result<bool> {
-    Ok(look_at(child)?.is_none_or(|child| child.has_ended))
+    Ok(look_at(child)?.is_none_or(|(_, has_ended)| has_ended))
 }
 
 #[expect(unsafe_code, reason = "a system call that std does not offer")]

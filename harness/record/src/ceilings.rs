@@ -78,25 +78,23 @@ impl Ceilings {
             (floor.host_bytes, HOST_COPY, true),
             (floor.file_bytes, FILE_WRITE, true),
         ];
-        let mut longest = LeastTime { ns: 0.0, term: memory };
+        let mut least = LeastTime { ns: 0.0, term: memory };
         for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
             let ns = amount / self.value(ceiling)? * 1e9;
-            if ns > longest.ns {
-                longest = LeastTime { ns, term: ceiling };
+            if ns > least.ns {
+                least = LeastTime { ns, term: ceiling };
             }
         }
-        let mut ns = longest.ns;
-        let mut term = longest.term;
-        let mut most = longest.ns;
+        let mut most = least.ns;
         let latencies = [(floor.syncs, SYNC), (floor.dispatches, DISPATCH)];
         for (count, ceiling) in latencies.into_iter().filter(|(count, _)| *count > 0.0 && on_gpu) {
             let each = count * self.value(ceiling)?;
-            ns += each;
+            least.ns += each;
             if each > most {
-                (most, term) = (each, ceiling);
+                (most, least.term) = (each, ceiling);
             }
         }
-        (ns > 0.0).then_some(LeastTime { ns, term })
+        (least.ns > 0.0).then_some(least)
     }
 }
 

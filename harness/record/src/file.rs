@@ -111,10 +111,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// # Errors
 /// When the text is no record, or has a format of another version.
 pub fn parse(path: &Path, text: &str) -> Result<RunRecord, RecordError> {
-    let broken = |source| RecordError::Parse { path: path.into(), source };
     json::read(text, RECORD_LIMITS, FORMAT_VERSION).map_err(|error| match error {
         JsonError::Version(found) => RecordError::Version { path: path.into(), found },
-        JsonError::Broken(error) => broken(error),
+        JsonError::Broken(source) => RecordError::Parse { path: path.into(), source },
     })
 }
 

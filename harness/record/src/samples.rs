@@ -261,7 +261,7 @@ fn decode(content: &[u8]) -> Result<Samples, SamplesError> {
         block: file.ints("block")?,
         round: file.longs("round")?,
         position: file.ints("position")?,
-        mode: file.modes()?,
+        mode: file.words("mode", "mode", Mode::from_name)?,
         metric: file.texts("metric", &mut texts)?,
         value: file.column::<DoubleType, _>("value", |value| Ok(*value))?,
         iterations: file.longs("iterations")?,
@@ -545,25 +545,25 @@ impl File {
         self.column::<ByteArrayType, _>(column, |value| utf8(value).map(|text| texts.keep(&plain(text))))
     }
 
-    fn modes(&self) -> Result<Vec<Mode>, SamplesError> {
-        self.column::<ByteArrayType, _>("mode", |value| {
+    /// A column of words that each stand for a value; `what` is what the messages call one.
+    fn words<V>(
+        &self,
+        column: &'static str,
+        what: &str,
+        known: impl Fn(&str) -> Option<V>,
+    ) -> Result<Vec<V>, SamplesError> {
+        self.column::<ByteArrayType, _>(column, |value| {
             let word = utf8(value)?;
-            Mode::from_name(word).ok_or_else(|| {
-                format!("has the mode `{}`, which this perfharness does not know", plain(word))
-            })
+            let unknown =
+                || format!("has the {what} `{}`, which this perfharness does not know", plain(word));
+            known(word).ok_or_else(unknown)
         })
     }
 
     /// The builds; none where the file is of a version that did not say.
     fn origins(&self) -> Result<Vec<Origin>, SamplesError> {
-        let read = self.column::<ByteArrayType, _>("origin", |value| {
-            let word = utf8(value)?;
-            let known = Origin::ALL.into_iter().find(|origin| origin.as_str() == word);
-            known.ok_or_else(|| {
-                format!("has the build `{}`, which this perfharness does not know", plain(word))
-            })
-        });
-        match read {
+        let known = |word: &str| Origin::ALL.into_iter().find(|origin| origin.as_str() == word);
+        match self.words("origin", "build", known) {
             Err(SamplesError::Missing(_)) => Ok(Vec::new()),
             other => other,
         }

@@ -61,16 +61,11 @@ pub struct Level {
 pub fn level(launches: &[Vec<Vec<f64>>], confidence: f64) -> Result<Level, EstimateError> {
     let mut samples = 0;
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-    for (launch_index, launch) in launches.iter().enumerate() {
-        for (placement_index, placement) in launch.iter().enumerate() {
-            for (sample_index, &value) in placement.iter().enumerate() {
+    for (launch, of_launch) in launches.iter().enumerate() {
+        for (placement, of_placement) in of_launch.iter().enumerate() {
+            for (sample, &value) in of_placement.iter().enumerate() {
                 if !value.is_finite() {
-                    return Err(EstimateError::NonFiniteSample {
-                        launch: launch_index,
-                        placement: placement_index,
-                        sample: sample_index,
-                        value,
-                    });
+                    return Err(EstimateError::NonFiniteSample { launch, placement, sample, value });
                 }
                 (min, max) = (min.min(value), max.max(value));
                 samples += 1;

@@ -76,23 +76,16 @@ impl Paired {
     /// The values of all blocks in their nesting, without the placements and launches that hold none.
     pub(crate) fn block_means(&self) -> Result<Vec<Vec<Vec<f64>>>, EstimateError> {
         let mut launches = Vec::with_capacity(self.launches.len());
-        for (launch_index, launch) in self.launches.iter().enumerate() {
-            let mut placements = Vec::with_capacity(launch.placements.len());
-            for (placement_index, placement) in launch.placements.iter().enumerate() {
-                for (block_index, block) in placement.blocks.iter().enumerate() {
-                    if let Some(value) =
-                        [block.first, block.second].into_iter().find(|value| !value.is_finite())
-                    {
-                        return Err(EstimateError::NonFiniteBlock {
-                            launch: launch_index,
-                            placement: placement_index,
-                            block: block_index,
-                            value,
-                        });
+        for (launch, of_launch) in self.launches.iter().enumerate() {
+            let mut placements = Vec::with_capacity(of_launch.placements.len());
+            for (placement, Placement { blocks }) in of_launch.placements.iter().enumerate() {
+                for (block, Block { first, second }) in blocks.iter().enumerate() {
+                    if let Some(&value) = [first, second].into_iter().find(|value| !value.is_finite()) {
+                        return Err(EstimateError::NonFiniteBlock { launch, placement, block, value });
                     }
                 }
-                if !placement.blocks.is_empty() {
-                    placements.push(placement.blocks.iter().map(Block::mean).collect());
+                if !blocks.is_empty() {
+                    placements.push(blocks.iter().map(Block::mean).collect());
                 }
             }
             if !placements.is_empty() {

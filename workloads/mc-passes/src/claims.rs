@@ -25,8 +25,9 @@ fn claim(id: &str, section: &str, statement: &str, metric: &str, promise: Promis
     ClaimDef::new(id, &format!("002, {section}"), statement, metric, promise)
 }
 
-fn open(reason: &str) -> Promise {
-    Promise::NotMeasurable { reason: reason.into() }
+/// Creates a claim of document 002 that no measurement can decide.
+fn open(id: &str, section: &str, statement: &str, metric: &str, reason: &str) -> ClaimDef {
+    claim(id, section, statement, metric, Promise::NotMeasurable { reason: reason.into() })
 }
 
 fn factor(at_least: f64, at_most: f64) -> Promise {
@@ -40,15 +41,13 @@ fn reduction(at_least: f64) -> Promise {
 /// Claims of document 002 about passes and their parts.
 fn of_the_passes() -> Vec<ClaimDef> {
     vec![
-        claim(
+        open(
             "gpu-idle",
             "Summary",
             "The GPU sits idle 95%+ of the time",
             metric::GPU_BUSY_SHARE,
-            open(
-                "It describes `slow` alone and compares it with nothing. The metric `gpu-busy-share` of `slow` \
-                 shows the share of the GPU here.",
-            ),
+            "It describes `slow` alone and compares it with nothing. The metric `gpu-busy-share` of `slow` \
+             shows the share of the GPU here.",
         ),
         claim(
             "redundant-loads",
@@ -87,23 +86,21 @@ fn of_the_passes() -> Vec<ClaimDef> {
              shaders cannot use matrix units, from which the document's factor comes. Loading once is a small \
              part of 640 passes.",
         ),
-        claim(
+        open(
             "inference-mode",
             "Optimization 3",
             "inference_mode instead of no_grad: expected speedup ~5-10%",
             standard::WALL_TIME,
-            open("Nothing here records operations for a backward pass, so there is nothing to switch off."),
+            "Nothing here records operations for a backward pass, so there is nothing to switch off.",
         ),
-        claim(
+        open(
             "one-batch",
             "Optimization 4",
             "With the full 500-image dataset fitting in one batch, there's zero batch loop overhead",
             standard::WALL_TIME,
-            open(
-                "It compares batch sizes, which are cases and not variants. The cases `px224-n500-b1` to `-b500` \
-                 have equal work; submits, syncs and dispatches of `documented` fall with the batch size, and the \
-                 times show where this stops mattering.",
-            ),
+            "It compares batch sizes, which are cases and not variants. The cases `px224-n500-b1` to `-b500` \
+             have equal work; submits, syncs and dispatches of `documented` fall with the batch size, and the \
+             times show where this stops mattering.",
         ),
         claim(
             "fusion",
@@ -128,30 +125,28 @@ fn of_the_passes() -> Vec<ClaimDef> {
             "No pixel is copied to the device. Only the keys of the masks remain, one word per pass, for which the \
              threshold allows a hundredth. Mapping the buffer before it is written again is an additional sync.",
         ),
-        claim(
+        open(
             "progress",
             "Implementation Priority",
             "Enable progress bars: zero cost",
             standard::WALL_TIME,
-            open("No variant prints while it is measured."),
+            "No variant prints while it is measured.",
         ),
-        claim(
+        open(
             "readback-every-pass",
             "Why it's slow",
             "Result moved back to CPU for accumulation",
             metric::SYNCS,
-            open("The document keeps it and promises nothing. `documented` against `optimized` shows its cost."),
+            "The document keeps it and promises nothing. `documented` against `optimized` shows its cost.",
         )
         .between(DOCUMENTED, OPTIMIZED),
-        claim(
+        open(
             "forward-is-fast",
             "Why it's slow",
             "The GPU forward pass takes microseconds per batch relative to the I/O + preprocessing overhead",
             metric::GPU_BUSY,
-            open(
-                "It describes `slow` alone. `gpu-busy` of `slow` is the time of its forward passes, and its wall time \
-                 includes loading.",
-            ),
+            "It describes `slow` alone. `gpu-busy` of `slow` is the time of its forward passes, and its wall time \
+             includes loading.",
         ),
         claim(
             "io-eliminated",
@@ -162,27 +157,23 @@ fn of_the_passes() -> Vec<ClaimDef> {
         )
         .cases(&SOURCE_CASES)
         .note("Counts the bytes that go to the device. File reads fall with `decodes`, see `redundant-loads`."),
-        claim(
+        open(
             "first-call",
             "Optimization 5",
             "First call has compilation cost (~30s), then subsequent calls are faster",
             COMPILE_TIME,
-            open(
-                "It is a cost and not a promise. `compile-time` shows the cost of the kernels of `fused` if the driver \
-                 does not find them in a cache on disk; it is paid while a placement is prepared, before anything is \
-                 timed.",
-            ),
+            "It is a cost and not a promise. `compile-time` shows the cost of the kernels of `fused` if the driver \
+             does not find them in a cache on disk; it is paid while a placement is prepared, before anything is \
+             timed.",
         )
         .between(OPTIMIZED, FUSED),
-        claim(
+        open(
             "recommended-batches",
             "Optimization 4",
             "Recommended batch_size: 256-500 (entire dataset) on 16 GB, 500-5000 (entire dataset) on 128 GB",
             standard::WALL_TIME,
-            open(
-                "It names sizes but no gain. The cases `px224-n500-b1` to `-b500` have equal work, and their times \
-                 show where larger batches stop helping.",
-            ),
+            "It names sizes but no gain. The cases `px224-n500-b1` to `-b500` have equal work, and their times \
+             show where larger batches stop helping.",
         ),
     ]
 }
@@ -192,15 +183,13 @@ fn of_the_passes() -> Vec<ClaimDef> {
 fn of_the_whole_experiment() -> Vec<ClaimDef> {
     const SECTION: &str = "Expected total Exp 0 time with optimizations";
     vec![
-        claim(
+        open(
             "exp0-loads",
             "Scale of waste",
             "Full Exp 0 (3 models x 3 T-values x K=10): ~1.26M images loaded from disk, ~1.26M of them redundant",
             DECODES,
-            open(
-                "It adds up separate runs with 4, 16 and 64 passes, 84 passes in all. Here one run of 64 passes keeps \
-                 snapshots at 4 and 16, which saves 20 passes; `redundant-loads` is the share within a run.",
-            ),
+            "It adds up separate runs with 4, 16 and 64 passes, 84 passes in all. Here one run of 64 passes keeps \
+             snapshots at 4 and 16, which saves 20 passes; `redundant-loads` is the share within a run.",
         ),
         claim(
             "exp0-precomputed",
@@ -234,15 +223,13 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
         .on_gpu()
         .cases(&SOURCE_CASES)
         .note("25 minutes against 18, 12 against 8. In the document it is added to half precision."),
-        claim(
+        open(
             "exp0-batches",
             SECTION,
             "~8-18 min, with batch size 256 ~6-15 min",
             standard::WALL_TIME,
-            open(
-                "It does not name the first batch size, and it compares batch sizes, which are cases and not variants: \
-                 `px224-n500-b64` against `-b500`.",
-            ),
+            "It does not name the first batch size, and it compares batch sizes, which are cases and not variants: \
+             `px224-n500-b64` against `-b500`.",
         ),
         claim(
             "whole-run",
@@ -258,12 +245,12 @@ fn of_the_whole_experiment() -> Vec<ClaimDef> {
             "6 hours against 15 minutes, to 8 hours against 10. The document also uses half precision and \
              compilation; `optimized` has neither.",
         ),
-        claim(
+        open(
             "unified-machine",
             "Expected M3 Ultra performance",
             "Exp 0 full: ~8-15 min on RTX 5000 Ada, ~15-30 min on M3 Ultra",
             standard::WALL_TIME,
-            open("It compares two machines, and absolute times are compared within a machine class only."),
+            "It compares two machines, and absolute times are compared within a machine class only.",
         ),
     ]
 }

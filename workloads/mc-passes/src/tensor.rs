@@ -35,20 +35,9 @@ impl Tensor {
         let count = if plan.resident { batches.len() } else { turns.min(batches.len()) };
         let bytes = |range: &Range<usize>| range.len() as u64 * plan.image_bytes();
         let buffers = batches[..count].iter().map(|range| kit.gpu.buffer("pixels", bytes(range)));
-        Ok(Self {
-            gpu: kit.gpu.clone(),
-            loader: kit.loader.clone(),
-            plan,
-            storage,
-            buffers: buffers.collect::<Result<_, _>>()?,
-            staging: Some(kit.gpu.staging(
-                "pixels from the host",
-                plan.batch as u64 * plan.image_bytes(),
-                2,
-            )?),
-            host: Vec::new(),
-            batches,
-        })
+        let buffers = buffers.collect::<Result<_, _>>()?;
+        let staging = kit.gpu.staging("pixels from the host", plan.batch as u64 * plan.image_bytes(), 2)?;
+        Ok(Self::with(kit, storage, plan, buffers, Some(staging)))
     }
 
     /// Allocates buffers in memory that host and device share.
@@ -67,20 +56,17 @@ impl Tensor {
                 "the pixels exceed the device memory that may be used: {plan}"
             )));
         }
-        let batches = plan.batches();
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::MAP_WRITE;
         let bytes = |range: &Range<usize>| range.len() as u64 * plan.image_bytes();
+        let batches = plan.batches();
         let buffers = batches.iter().map(|range| kit.gpu.buffer_with("pixels", bytes(range), usage));
-        Ok(Self {
-            gpu: kit.gpu.clone(),
-            loader: kit.loader.clone(),
-            plan,
-            storage,
-            buffers: buffers.collect::<Result<_, _>>()?,
-            staging: None,
-            host: Vec::new(),
-            batches,
-        })
+        Ok(Self::with(kit, storage, plan, buffers.collect::<Result<_, _>>()?, None))
+    }
+
+    fn with(kit: &Kit, storage: Storage, plan: Plan, buffers: Vec<Buffer>, staging: Option<Staging>) -> Self {
+        let (gpu, loader) = (kit.gpu.clone(), kit.loader.clone());
+        let batches = plan.batches();
+        Self { gpu, loader, plan, storage, batches, buffers, staging, host: Vec::new() }
     }
 
     /// Buffer that holds batch `i` when it is that batch's turn.

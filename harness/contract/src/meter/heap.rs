@@ -127,9 +127,8 @@ impl HeapMeter {
 
 impl Meter for HeapMeter {
     fn start(&mut self) {
-        for total in [&CALLS, &BYTES] {
-            total.store(0, Ordering::Relaxed);
-        }
+        CALLS.store(0, Ordering::Relaxed);
+        BYTES.store(0, Ordering::Relaxed);
         LIVE.store(0, Ordering::Relaxed);
         PEAK.store(0, Ordering::Relaxed);
         self.growth = Growth::default();
@@ -143,12 +142,11 @@ impl Meter for HeapMeter {
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         ON.store(false, Ordering::Relaxed);
         let absent = || Reading::Absent { absent: NOT_INSTALLED.into() };
-        let live = LIVE.load(Ordering::Relaxed);
         let figures: [(&str, Reading); 4] = [
             (standard::HEAP_ALLOCATIONS, CALLS.load(Ordering::Relaxed).into()),
             (standard::HEAP_BYTES, BYTES.load(Ordering::Relaxed).into()),
             (standard::HEAP_PEAK, (PEAK.load(Ordering::Relaxed).max(0) as u64).into()),
-            (standard::HEAP_GROWTH, self.growth.reading(live)),
+            (standard::HEAP_GROWTH, self.growth.reading(LIVE.load(Ordering::Relaxed))),
         ];
         for (metric, value) in figures {
             let reading = if CountingAllocator::installed() { value } else { absent() };

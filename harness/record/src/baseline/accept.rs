@@ -97,11 +97,10 @@ pub fn accept(
     let first = records.first().ok_or(AcceptError::NoRecord)?;
     belong_together(records)?;
     let conditions = conditions_of(first);
-    if let Some(before) = before {
-        let what = difference(&before.conditions, &conditions);
-        if let Some(what) = what {
-            return Err(AcceptError::Conditions { class: before.class.clone(), what });
-        }
+    if let Some(before) = before
+        && let Some(what) = difference(&before.conditions, &conditions)
+    {
+        return Err(AcceptError::Conditions { class: before.class.clone(), what });
     }
     let number = before.and_then(|b| b.acceptances.last()).map_or(1, |last| last.number + 1);
     let (commit, dirty) = match &first.source {
@@ -299,17 +298,11 @@ fn entry(id: &BenchmarkId, number: u32, measured: &[(&RunRecord, &BenchmarkRecor
     let (record, benchmark) = measured.first()?;
     let workload = record.workload(&id.workload)?;
     let (case, variant) = (workload.case(&id.case)?, workload.variant(&id.variant)?);
-    let mut metrics = BTreeMap::new();
-    for definition in
-        record.metrics.iter().chain(&workload.metrics).filter(|m| m.id.as_str() != standard::RATE)
-    {
-        if let Some(figures) = figures(definition, measured) {
-            metrics.insert(definition.id.to_string(), figures);
-        }
-    }
-    if let Some(figures) = speed_up(measured) {
-        metrics.insert(SPEED_UP.to_owned(), figures);
-    }
+    let definitions = record.metrics.iter().chain(&workload.metrics).filter(|m| m.id != standard::RATE);
+    let of_metric =
+        |definition: &MetricDef| Some((definition.id.to_string(), figures(definition, measured)?));
+    let speed_up = speed_up(measured).map(|figures| (SPEED_UP.to_owned(), figures));
+    let metrics = definitions.filter_map(of_metric).chain(speed_up).collect();
     Some(Entry {
         id: id.clone(),
         accepted: number,
@@ -382,13 +375,11 @@ pub fn anchor(section: Section<'_>, id: &BenchmarkId) -> Option<f64> {
 }
 
 fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
-    let of_run = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
-        Some(record.section().comparison(&benchmark.id, standard::WALL_TIME)?.speed_up().0)
-    };
-    let launches = |(record, benchmark): &(&RunRecord, &BenchmarkRecord)| {
-        record.section().comparison(&benchmark.id, standard::WALL_TIME).map_or(0, |c| c.launches.len())
-    };
-    let values: Option<Vec<f64>> = measured.iter().map(of_run).collect();
+    let comparisons = measured.iter().map(|(record, benchmark)| {
+        let comparison = record.section().comparison(&benchmark.id, standard::WALL_TIME)?;
+        Some((comparison.speed_up().0, comparison.launches.len()))
+    });
+    let (values, launches): (Vec<f64>, Vec<usize>) = comparisons.collect::<Option<_>>()?;
     Some(Figures {
         unit: "times".into(),
         kind: MetricKind::Derived,
@@ -396,8 +387,8 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         portability: Portability::MachineClass,
         work: false,
         version: 1,
-        values: values.filter(|values| values.iter().all(|value| value.is_finite()))?,
-        launches: measured.iter().map(launches).min().unwrap_or(0),
+        values: Some(values).filter(|values| values.iter().all(|value| value.is_finite()))?,
+        launches: launches.into_iter().min().unwrap_or(0),
         range: None,
         anchors: Vec::new(),
     })

@@ -40,16 +40,10 @@ pub fn changes(from: &Baseline, to: &Baseline) -> Vec<(BenchmarkId, Change)> {
     let mut changes = Vec::new();
     for id in ids {
         let mut add = |change| changes.push((id.clone(), change));
-        let (before, after) = match (from.entry(id), to.entry(id)) {
-            (None, _) => {
-                add(Change::Added);
-                continue;
-            }
-            (_, None) => {
-                add(Change::Removed);
-                continue;
-            }
-            (Some(before), Some(after)) => (before, after),
+        let (before, after) = (from.entry(id), to.entry(id));
+        let Some((before, after)) = before.zip(after) else {
+            add(if before.is_none() { Change::Added } else { Change::Removed });
+            continue;
         };
         if before.definition != after.definition {
             add(Change::Redefined { from: before.definition, to: after.definition });

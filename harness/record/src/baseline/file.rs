@@ -155,12 +155,9 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
     // The version first: a later format may not parse otherwise.
     let format =
         json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is not JSON ({error})")))?;
-    match format {
-        Some(found) if found != u64::from(BASELINE_VERSION) => {
-            return Err(BaselineError::Version { path: path.into(), found });
-        }
-        Some(_) => {}
-        None => return Err(damaged("it does not say its format".into())),
+    let found = format.ok_or_else(|| damaged("it does not say its format".into()))?;
+    if found != u64::from(BASELINE_VERSION) {
+        return Err(BaselineError::Version { path: path.into(), found });
     }
     let head: Head = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let baseline = Baseline {

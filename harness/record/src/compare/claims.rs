@@ -78,10 +78,14 @@ struct Figure {
     interval: Option<Interval>,
 }
 
-/// A figure beside what was promised.
-struct Found {
-    promised: f64,
-    value: f64,
+/// The smallest figure that keeps a promise.
+fn promised(promise: &Promise) -> Option<f64> {
+    match *promise {
+        Promise::Factor { at_least, .. }
+        | Promise::Reduction { at_least, .. }
+        | Promise::Saving { at_least, .. } => Some(at_least),
+        Promise::NotMeasurable { .. } => None,
+    }
 }
 
 /// The figure that a candidate reaches, in the terms of a promise.
@@ -93,20 +97,14 @@ struct Reach<'a> {
 
 impl Reach<'_> {
     /// From the figures of both sides, computed so that whole numbers stay exact.
-    fn of(&self, before: f64, after: f64) -> Option<Found> {
+    fn of(&self, before: f64, after: f64) -> f64 {
         match *self.promise {
-            Promise::Factor { at_least, .. } => {
-                let value = if before == after { 1.0 } else { before / after };
-                Some(Found { promised: at_least, value })
-            }
-            Promise::Reduction { at_least, .. } => {
-                let value = if before == after { 0.0 } else { (before - after) / before };
-                Some(Found { promised: at_least, value })
-            }
-            Promise::Saving { at_least, iterations, .. } => {
-                Some(Found { promised: at_least, value: (before - after) * iterations })
-            }
-            Promise::NotMeasurable { .. } => None,
+            Promise::Factor { .. } if before == after => 1.0,
+            Promise::Factor { .. } => before / after,
+            Promise::Reduction { .. } if before == after => 0.0,
+            Promise::Reduction { .. } => (before - after) / before,
+            Promise::Saving { iterations, .. } => (before - after) * iterations,
+            Promise::NotMeasurable { .. } => f64::NAN,
         }
     }
 
@@ -121,11 +119,7 @@ impl Reach<'_> {
         // The worst and the best case over both intervals: what is saved is a share of an uncertain level.
         let interval = estimate.ratio_interval().map(|ratio| {
             let corners = [ratio.lower, ratio.upper].map(|r| self.before.map(|b| at(r, b)));
-            let all = corners.into_iter().flatten();
-            Interval {
-                lower: all.clone().fold(f64::INFINITY, f64::min),
-                upper: all.fold(f64::NEG_INFINITY, f64::max),
-            }
+            hull(corners.into_iter().flatten())
         });
         Figure { value: at(estimate.ratio(), before), interval }
     }
@@ -142,9 +136,8 @@ impl Sizes {
     fn of(reference: &BenchmarkRecord, candidate: &BenchmarkRecord, metric: &str) -> Option<Self> {
         let extremes = |b: &BenchmarkRecord| {
             let record = b.metrics.get(metric).filter(|record| record.kind == MetricKind::Size)?;
-            let all = || record.launches.iter().map(|value| value.0);
-            (record.launches.len() > 1)
-                .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
+            let all = hull(record.launches.iter().map(|value| value.0));
+            (record.launches.len() > 1).then_some([all.lower, all.upper])
         };
         Some(Self { before: extremes(reference)?, after: extremes(candidate)? })
     }
@@ -152,12 +145,15 @@ impl Sizes {
     fn interval(&self, promise: &Promise) -> Interval {
         let reach = Reach { before: self.before, promise };
         let pairs = self.before.into_iter().flat_map(|before| self.after.map(|after| (before, after)));
-        let values: Vec<f64> =
-            pairs.filter_map(|(before, after)| reach.of(before, after)).map(|found| found.value).collect();
-        Interval {
-            lower: values.iter().copied().fold(f64::INFINITY, f64::min),
-            upper: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
+        hull(pairs.map(|(before, after)| reach.of(before, after)))
+    }
+}
+
+/// Returns the smallest interval that holds all values.
+fn hull(values: impl Iterator<Item = f64> + Clone) -> Interval {
+    Interval {
+        lower: values.clone().fold(f64::INFINITY, f64::min),
+        upper: values.fold(f64::NEG_INFINITY, f64::max),
     }
 }
 
@@ -181,36 +177,33 @@ fn judge(workload: &WorkloadDef, case: &Name, claim: &ClaimDef, section: Section
     };
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
     let exact = exact(reference) && exact(candidate);
-    // A paired estimate is much tighter than the quotient of two levels.
-    let paired = section.pair(&candidate.id, &reference.id, metric);
-    let reach = Reach { before: [before; 2], promise: &claim.promise };
-    let (promised, measured) = match reach.of(before, after) {
-        Some(found) if exact => (found.promised, Figure { value: found.value, interval: None }),
-        Some(found) if let Some(sizes) = Sizes::of(reference, candidate, metric) => {
-            (found.promised, Figure { value: found.value, interval: Some(sizes.interval(&claim.promise)) })
-        }
-        Some(found) => {
-            let Some(comparison) = paired else {
-                let reason = format!("no interval is computed for `{metric}` between these variants");
-                return Judged { measured: Some(found.value), ..Judged::not_measurable(reason) };
-            };
-            let level = reference.metrics.get(metric).and_then(|m| m.interval);
-            let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
-            let figure =
-                Reach { before: bounds, promise: &claim.promise }.estimated(before, &comparison.estimate);
-            if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
-                return Judged {
-                    measured: Some(figure.value),
-                    interval: figure.interval,
-                    status: ClaimStatus::Undecided,
-                    reason: Some("too few launches to decide; give more time".into()),
-                };
-            }
-            (found.promised, figure)
-        }
-        None => return Judged::not_measurable("the document gives no number"),
+    let Some(promised) = promised(&claim.promise) else {
+        return Judged::not_measurable("the document gives no number");
     };
-    let Figure { value: measured, interval } = measured;
+    let found = Reach { before: [before; 2], promise: &claim.promise }.of(before, after);
+    let Figure { value: measured, interval } = if exact {
+        Figure { value: found, interval: None }
+    } else if let Some(sizes) = Sizes::of(reference, candidate, metric) {
+        Figure { value: found, interval: Some(sizes.interval(&claim.promise)) }
+    } else {
+        let Some(comparison) = section.pair(&candidate.id, &reference.id, metric) else {
+            let reason = format!("no interval is computed for `{metric}` between these variants");
+            return Judged { measured: Some(found), ..Judged::not_measurable(reason) };
+        };
+        let level = reference.metrics.get(metric).and_then(|m| m.interval);
+        let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
+        let reach = Reach { before: bounds, promise: &claim.promise };
+        let figure = reach.estimated(before, &comparison.estimate);
+        if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
+            return Judged {
+                measured: Some(figure.value),
+                interval: figure.interval,
+                status: ClaimStatus::Undecided,
+                reason: Some("too few launches to decide; give more time".into()),
+            };
+        }
+        figure
+    };
     let figure = if exact {
         ClaimFigure::Exact(measured)
     } else {
@@ -235,8 +228,7 @@ mod tests {
     use super::*;
 
     fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
-        let found = Reach { before: [before; 2], promise }.of(before, after).unwrap();
-        (found.promised, found.value)
+        (promised(promise).unwrap(), Reach { before: [before; 2], promise }.of(before, after))
     }
 
     #[test]

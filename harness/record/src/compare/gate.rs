@@ -159,23 +159,18 @@ impl Judging<'_> {
     }
 
     fn seen(&self) -> Vec<Seen> {
-        let state = |benchmark: &BenchmarkRecord| {
-            let why = || Why::Ended(end(&benchmark.outcome));
-            if benchmark.failed() {
-                return SeenState::Failed { why: why() };
-            }
-            if !benchmark.succeeded() {
-                return SeenState::Skipped { why: why() };
-            }
+        let seen = |benchmark: &BenchmarkRecord| {
+            let why = Why::Ended(end(&benchmark.outcome));
             let wall = benchmark.metrics.get(standard::WALL_TIME);
-            // A benchmark that is meant to fail leaves no sample.
-            let samples = wall.map_or(1, |wall| wall.samples as u64);
-            SeenState::Measured { samples }
-        };
-        let seen = |benchmark: &BenchmarkRecord| Seen {
-            id: benchmark.id.to_string(),
-            identity: self.identity(&benchmark.id),
-            state: state(benchmark),
+            let state = if benchmark.failed() {
+                SeenState::Failed { why }
+            } else if !benchmark.succeeded() {
+                SeenState::Skipped { why }
+            } else {
+                // A benchmark that is meant to fail leaves no sample.
+                SeenState::Measured { samples: wall.map_or(1, |wall| wall.samples as u64) }
+            };
+            Seen { id: benchmark.id.to_string(), identity: self.identity(&benchmark.id), state }
         };
         self.record.benchmarks.iter().map(seen).collect()
     }

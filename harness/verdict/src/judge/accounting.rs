@@ -129,15 +129,12 @@ pub fn account(expected: &[Expected], seen: &[Seen]) -> Result<Vec<Account>, Acc
     let after = by_id(seen, |s| &s.id)?;
     let gone: Vec<&Expected> = expected.iter().filter(|e| !after.contains_key(e.id.as_str())).collect();
     let new: Vec<&Seen> = seen.iter().filter(|s| !before.contains_key(s.id.as_str())).collect();
-    let mut accounts: Vec<Account> = Vec::with_capacity(after.len() + gone.len());
-    for expected in &gone {
-        let presence = match renamed_to(expected, &gone, &new) {
-            Some(to) => Presence::Renamed { to: to.to_owned() },
-            None => Presence::Missing,
-        };
-        accounts.push(Account { id: expected.id.clone(), presence });
-    }
-    for seen in after.into_values() {
+    let absent = gone.iter().map(|expected| {
+        let to = renamed_to(expected, &gone, &new).map(str::to_owned);
+        let presence = to.map_or(Presence::Missing, |to| Presence::Renamed { to });
+        Account { id: expected.id.clone(), presence }
+    });
+    let present = after.into_values().map(|seen| {
         let presence = match (&seen.state, before.contains_key(seen.id.as_str())) {
             (SeenState::Failed { why }, _) => Presence::Failed { why: why.clone() },
             (_, false) => Presence::New,
@@ -145,8 +142,9 @@ pub fn account(expected: &[Expected], seen: &[Seen]) -> Result<Vec<Account>, Acc
             (SeenState::Measured { samples: 0 }, true) => Presence::NoSamples,
             (SeenState::Measured { .. }, true) => Presence::Measured,
         };
-        accounts.push(Account { id: seen.id.clone(), presence });
-    }
+        Account { id: seen.id.clone(), presence }
+    });
+    let mut accounts: Vec<Account> = absent.chain(present).collect();
     accounts.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(accounts)
 }

@@ -125,14 +125,8 @@ impl Subject<'_> {
         }
         // A figure that did not vary before has no noise that would excuse it now.
         let varied = before.varied;
-        let judged = |before: f64, value: f64| {
-            judge_exact(
-                ExactFigure { value: before, varied },
-                ExactFigure { value, varied },
-                policy,
-                direction,
-            )
-        };
+        let figure = |value| ExactFigure { value, varied };
+        let judged = |before, value| judge_exact(figure(before), figure(value), policy, direction);
         let is_worse = |judged: &Judgement| judged.verdict == Verdict::Regressed;
         let nearest = judged(near_before, near)?;
         if nearest.verdict != Verdict::Unchanged {

@@ -43,15 +43,13 @@ impl Variant for Documented {
         let (bins, n) = (self.settings.bins, self.shape.samples);
         let bands = &self.bands;
         let mut told = Told::default();
+        let of_band = |kind| bands.gains(kind).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)));
         let (mut phases, mut amplitudes): (Vec<Vec<usize>>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
-        for (gain, x) in bands.gains(Kind::Phase).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)))
-        {
+        for (gain, x) in of_band(Kind::Phase) {
             let signal = bands.at_once(gain, x, &mut told.copied_bytes);
             phases.push(signal.iter().map(|&z| bin_of(z, bins)).collect());
         }
-        for (gain, x) in
-            bands.gains(Kind::Amplitude).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)))
-        {
+        for (gain, x) in of_band(Kind::Amplitude) {
             let signal = bands.at_once(gain, x, &mut told.copied_bytes);
             amplitudes.push(signal.iter().map(|z| z.norm()).collect());
         }

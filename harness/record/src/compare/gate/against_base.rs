@@ -21,16 +21,15 @@ impl Judging<'_> {
         for Redefinition { subject, changes } in &base.redefined {
             rows.push(self.row(subject, None, against, Judgement::changed(changes.clone())));
         }
-        let is_itself = base.versions.as_ref().is_some_and(|v| v.base.commit == v.head.commit);
-        if base.identical && is_itself {
-            let judgement = Judgement::no_baseline(Why::NoChange);
-            rows.push(self.row("every benchmark", None, against, judgement));
-            return rows;
-        }
         if base.identical {
+            let is_itself = base.versions.as_ref().is_some_and(|v| v.base.commit == v.head.commit);
             let built = base.versions.iter().map(|versions| versions.head.digest.0.clone());
             let digests = base.workers.iter().filter_map(|worker| worker.digest.clone());
-            let judgement = Judgement::identical(built.chain(digests).collect::<Vec<_>>().join(" "));
+            let judgement = if is_itself {
+                Judgement::no_baseline(Why::NoChange)
+            } else {
+                Judgement::identical(built.chain(digests).collect::<Vec<_>>().join(" "))
+            };
             rows.push(self.row("every benchmark", None, against, judgement));
             return rows;
         }
@@ -40,29 +39,22 @@ impl Judging<'_> {
         });
         for head in self.measured(expected, against, |head| is_left_out(base, head), &mut rows) {
             let id = head.id.to_string();
-            let selected = base.selected(&head.id);
-            if let Some(selected) = selected.filter(|s| s.definition != head.definition) {
-                let judgement = Judgement::redefined(selected.definition, head.definition);
-                rows.push(self.row(&id, None, against, judgement));
-                continue;
-            }
-            match base.benchmark(&head.id) {
-                Some(before)
-                    if before.outcome.kind == OutcomeKind::Ok && head.outcome.kind == OutcomeKind::Ok =>
-                {
-                    rows.extend(self.metrics_against_base(before, head));
+            let redefined = base.selected(&head.id).filter(|s| s.definition != head.definition);
+            let judgement = match (redefined, base.benchmark(&head.id)) {
+                (Some(selected), _) => Judgement::redefined(selected.definition, head.definition),
+                (None, None) => Judgement::skipped(Why::BaseNotMeasured),
+                (None, Some(before)) if before.outcome.kind != head.outcome.kind => {
+                    Judgement::skipped(Why::BaseEnded(end(&before.outcome)))
                 }
-                // Both end as expected, and leave no figure.
-                Some(before) if before.outcome.kind == head.outcome.kind => {}
-                Some(before) => {
-                    let judgement = Judgement::skipped(Why::BaseEnded(end(&before.outcome)));
-                    rows.push(self.row(&id, None, against, judgement));
+                (None, Some(before)) => {
+                    // Where both end otherwise, as expected, they leave no figure.
+                    if head.outcome.kind == OutcomeKind::Ok {
+                        rows.extend(self.metrics_against_base(before, head));
+                    }
+                    continue;
                 }
-                None => {
-                    let judgement = Judgement::skipped(Why::BaseNotMeasured);
-                    rows.push(self.row(&id, None, against, judgement));
-                }
-            }
+            };
+            rows.push(self.row(&id, None, against, judgement));
         }
         rows
     }
@@ -80,29 +72,27 @@ impl Judging<'_> {
         let is_gone = |metric: &&String| {
             *metric != standard::RATE && definitions.iter().all(|d| d.id.as_str() != metric.as_str())
         };
+        let row = |definition, judgement| self.row(&id, definition, Against::Base, judgement);
         for metric in before.metrics.keys().filter(is_gone) {
-            let judgement = Judgement::skipped(Why::NoMetric { metric: metric.clone() });
-            rows.push(self.row(&id, None, Against::Base, judgement));
+            rows.push(row(None, Judgement::skipped(Why::NoMetric { metric: metric.clone() })));
         }
         // Without one it may be given another input, which is then less work.
         let input = |side: &BenchmarkRecord| side.check.as_ref().is_some_and(|check| check.input.is_some());
         if input(before) && !input(head) {
-            let judgement = Judgement::skipped(Why::NoInputDigest);
-            rows.push(self.row(&id, None, Against::Base, judgement));
+            rows.push(row(None, Judgement::skipped(Why::NoInputDigest)));
         }
         for definition in definitions {
             let metric = definition.id.as_str();
             let Some(old) = before.metrics.get(metric) else { continue };
             let Some(new) = head.metrics.get(metric) else {
-                let judgement = Judgement::skipped(Why::NotMeasured);
-                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
+                rows.push(row(Some(definition), Judgement::skipped(Why::NotMeasured)));
                 continue;
             };
             let is_time = definition.kind == MetricKind::Time;
             let subject = self.subject(&head.id, head.role, definition);
             if definition.work && old.value.value().is_some() && new.value.value().is_none() {
-                let judgement = Judgement::failed(Why::NoWork { metric: metric.to_owned() });
-                rows.push(self.row(&id, Some(definition), Against::Base, judgement));
+                let why = Why::NoWork { metric: metric.to_owned() };
+                rows.push(row(Some(definition), Judgement::failed(why)));
                 continue;
             }
             let judgement = match (old.value.value(), new.value.value()) {
@@ -131,7 +121,7 @@ impl Judging<'_> {
                 // A figure that the base lacks is new, or was absent on both sides.
                 _ => None,
             };
-            rows.extend(judgement.map(|j| self.row(&id, Some(definition), Against::Base, j)));
+            rows.extend(judgement.map(|judgement| row(Some(definition), judgement)));
         }
         rows
     }

@@ -20,12 +20,8 @@ pub(super) fn pooled(baseline: &Baseline) -> Option<Pooled> {
 /// Runs without an anchor are compared as they are.
 fn run_figures(figures: &Figures) -> Vec<RunFigure> {
     let anchor = |at: usize| figures.anchors.get(at).copied().unwrap_or(1.0);
-    figures
-        .values
-        .iter()
-        .enumerate()
-        .map(|(at, time)| RunFigure { time: *time, anchor: anchor(at) })
-        .collect()
+    let run = |(at, time): (usize, &f64)| RunFigure { time: *time, anchor: anchor(at) };
+    figures.values.iter().enumerate().map(run).collect()
 }
 
 impl Judging<'_> {
@@ -103,8 +99,8 @@ impl Judging<'_> {
                 continue;
             }
             let Some(definition) = definitions.iter().find(|d| d.id.as_str() == metric) else {
-                let judgement = Judgement::skipped(Why::NoMetric { metric: metric.clone() });
-                rows.push(self.row(&id, None, Against::Baseline, judgement));
+                let why = Why::NoMetric { metric: metric.clone() };
+                rows.push(self.row(&id, None, Against::Baseline, Judgement::skipped(why)));
                 continue;
             };
             let judgement = self.metric_against(self.record.section(), entry, benchmark, figures, definition);

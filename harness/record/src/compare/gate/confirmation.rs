@@ -22,15 +22,11 @@ pub fn flagged(report: &GateReport) -> BTreeMap<BenchmarkId, u32> {
 
 /// Replaces the judgements of flagged rows that were measured anew. All of them are judged together.
 pub(super) fn confirm_flags(rows: &mut [GateRow], judging: &Judging<'_>) {
-    let flagged: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].judgement.needs_confirmation()).collect();
-    let rechecks: Vec<(usize, Recheck)> = flagged
-        .into_iter()
-        .filter_map(|at| {
-            let fresh = judging.fresh(&rows[at])?;
-            Some((at, Recheck { first: rows[at].judgement.clone(), fresh }))
-        })
-        .collect();
-    let (places, rechecks): (Vec<usize>, Vec<Recheck>) = rechecks.into_iter().unzip();
+    let flagged = rows.iter().enumerate().filter(|(_, row)| row.judgement.needs_confirmation());
+    let recheck = |(at, row): (usize, &GateRow)| {
+        Some((at, Recheck { first: row.judgement.clone(), fresh: judging.fresh(row)? }))
+    };
+    let (places, rechecks): (Vec<usize>, Vec<Recheck>) = flagged.filter_map(recheck).unzip();
     for (at, judgement) in places.into_iter().zip(confirm(rechecks, FALSE_DISCOVERY_RATE)) {
         rows[at].judgement = judgement;
     }
