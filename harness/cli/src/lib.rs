@@ -1,7 +1,7 @@
 //! The program: arguments and configuration in, a record, a page and an exit code out; one file for each subcommand.
 //!
-//! What a subcommand does is done by the crates below: `perfharness-engine` measures, `perfharness-record` holds and
-//! judges, `perfharness-report` shows. Here stand what only a program has: `args`, `config`, [`commands`], `exit`,
+//! The crates below do the work of the subcommands: `perfharness-engine` measures, `perfharness-record` holds and judges,
+//! `perfharness-report` shows. This crate has the parts that only a program needs: `args`, `config`, [`commands`], `exit`,
 //! [`doctor`], which says what a machine can measure, and `versions`, which builds two commits so that only the code
 //! differs. The library exists for the tests; its interface is the command line.
 

@@ -53,7 +53,7 @@ impl RunRequest {
             workers,
             launches: None,
             memory_limit_bytes: None,
-            timeout: Duration::from_secs(30),
+            timeout: Duration::from_mins(2),
         }
     }
 
