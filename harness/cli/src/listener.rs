@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perfharness_engine::measure::Event;
 use perfharness_engine::plan::Plan;
-use perfharness_engine::run::{Listener, Note, RunSpec};
+use perfharness_engine::run::{Listener, Note};
 
 use crate::plan_text::render_announcement;
 use crate::progress::Progress;
@@ -22,10 +22,9 @@ pub(crate) struct Shown<'t> {
 }
 
 impl<'t> Shown<'t> {
-    /// Shows the run of a request.
-    pub(crate) fn new(request: &RunSpec, terminal: &'t Terminal) -> Self {
-        let interrupted = Arc::clone(&request.interrupted);
-        Self { terminal, interrupted, is_heard: false, progress: None }
+    /// Shows a run that `interrupted` ends.
+    pub(crate) fn new(interrupted: &Arc<AtomicBool>, terminal: &'t Terminal) -> Self {
+        Self { terminal, interrupted: Arc::clone(interrupted), is_heard: false, progress: None }
     }
 
     /// Lets Ctrl-C end the run in good order from here on.

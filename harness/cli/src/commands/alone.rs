@@ -23,7 +23,7 @@ pub(super) fn prepare(
 
 /// Plans the launches of a request. From here on Ctrl-C ends them in good order.
 pub(super) fn prepare_for(request: RunSpec, terminal: &Terminal) -> Result<PlannedRun, CommandError> {
-    let mut listener = Shown::new(&request, terminal);
+    let mut listener = Shown::new(&request.interrupted, terminal);
     let planned = PlannedRun::new(request, &mut listener)?;
     listener.hear_interrupts().map_err(anyhow::Error::msg)?;
     Ok(planned)

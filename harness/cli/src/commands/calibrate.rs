@@ -30,7 +30,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     };
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));
     let place = RecordPlace::at(&path, opts.resume)?;
-    let mut listener = Shown::new(&request, terminal);
+    let mut listener = Shown::new(&request.interrupted, terminal);
     let run = PlannedRun::new(request, &mut listener)?.begin(place, &mut listener)?;
     let record =
         run.measure_all_and(&mut listener, |plan, record| Ok::<_, CommandError>(planted(plan, record)))?;

@@ -47,7 +47,7 @@ pub(super) fn gate(
     } else {
         alone(opts, config)?
     };
-    let mut listener = Shown::new(&request, terminal);
+    let mut listener = Shown::new(&request.interrupted, terminal);
     let planned = PlannedRun::new(request, &mut listener)?;
     let defined = planned.catalog().entries.iter().map(|entry| &entry.definition);
     rules.policy.check_rules(defined).map_err(|error| CommandError::Usage(error.to_string()))?;

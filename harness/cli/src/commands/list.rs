@@ -1,9 +1,11 @@
 //! `perfharness list`
 
+use std::sync::Arc;
+
 use perfharness_contract::Effort;
 use perfharness_engine::plan::select;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{RunSpec, ask_workers};
+use perfharness_engine::run::ask_workers;
 use perfharness_record::Pattern;
 
 use super::{Terminal, workers};
@@ -22,7 +24,7 @@ pub(super) fn list(opts: &ListOpts, config: &Config, terminal: &Terminal) -> Com
         timeout: opts.worker.timeout,
         ..RunRequest::new(Vec::<String>::new(), Effort::Thorough, workers::commands(&opts.worker, config)?)
     };
-    let mut listener = Shown::new(&RunSpec::new(request.clone()), terminal);
+    let mut listener = Shown::new(&Arc::default(), terminal);
     let mut catalog = ask_workers(&request, &mut listener)?;
     if !patterns.is_empty() {
         let selection = select(&catalog, &patterns, Effort::Thorough)?;

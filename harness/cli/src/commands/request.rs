@@ -22,9 +22,11 @@ pub(super) fn timed(
     config: &Config,
     effort: Effort,
 ) -> Result<RunSpec, CommandError> {
-    let RunSpec { run, .. } = untimed(patterns, &opts.conditions, config, effort)?;
-    let run = RunRequest { time_budget: opts.time_budget, launches: opts.launches, ..run };
-    Ok(RunSpec { telemetry: !opts.no_telemetry, ..of(run, &opts.conditions, config) })
+    let mut spec = untimed(patterns, &opts.conditions, config, effort)?;
+    spec.run.time_budget = opts.time_budget;
+    spec.run.launches = opts.launches;
+    spec.telemetry = !opts.no_telemetry;
+    Ok(spec)
 }
 
 /// The request for launches in which nothing is timed.
@@ -47,17 +49,13 @@ pub(super) fn untimed(
         memory_limit_bytes: opts.memory_limit,
         timeout: opts.worker.timeout,
     };
-    Ok(of(run, opts, config))
-}
-
-fn of(run: RunRequest, opts: &ConditionOpts, config: &Config) -> RunSpec {
     let by_flag = flags(opts).map(|(name, _)| name).collect();
-    RunSpec {
+    Ok(RunSpec {
         settings: SettingPaths::Written { folder: config.folder.clone(), by_flag },
         machine_class: config.machine.class.clone(),
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         ..RunSpec::new(run)
-    }
+    })
 }
 
 fn flags(opts: &ConditionOpts) -> impl Iterator<Item = (String, String)> {

@@ -31,7 +31,7 @@ pub(super) fn run(opts: &RunOpts, config: &Config, terminal: &Terminal) -> Comma
     if let Some(replayed) = place.replayed() {
         request = continued(request, &replayed.header, opts)?;
     }
-    let mut listener = Shown::new(&request, terminal);
+    let mut listener = Shown::new(&request.interrupted, terminal);
     let planned = PlannedRun::new(request, &mut listener)?;
     if opts.dry_run {
         let plan = planned.plan();
