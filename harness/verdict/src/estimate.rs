@@ -106,7 +106,7 @@ mod tests {
             .iter()
             .map(|value| {
                 let block = Block::new(value - 0.25, value + 0.25);
-                Launch { placements: vec![Placement { blocks: vec![block] }] }
+                Launch { placements: vec![Placement { blocks: vec![block] }], ..Launch::default() }
             })
             .collect()
     }
@@ -125,7 +125,7 @@ mod tests {
         paired.launches[0].placements.push(Placement { blocks: vec![Block::new(3.0, 3.0); 2] });
         paired.launches[1].placements.push(Placement::default());
         paired.launches.push(Launch::default());
-        paired.launches.push(Launch { placements: vec![Placement::default(); 2] });
+        paired.launches.push(Launch { placements: vec![Placement::default(); 2], ..Launch::default() });
         let estimate = estimate(&paired, 0.95).unwrap();
         // The first launch is the median of 1 and 3.
         assert_eq!(estimate.theta, 2.75);
@@ -137,7 +137,7 @@ mod tests {
     #[rstest]
     #[case::nothing(Paired::default())]
     #[case::empty_launch(Paired { launches: vec![Launch::default()] })]
-    #[case::empty_placement(Paired { launches: vec![Launch { placements: vec![Placement::default()] }] })]
+    #[case::empty_placement(Paired { launches: vec![Launch { placements: vec![Placement::default()], ..Launch::default() }] })]
     fn without_a_block_there_is_no_estimate(#[case] paired: Paired) {
         assert_eq!(estimate(&paired, 0.99), Err(EstimateError::Empty));
     }
@@ -231,7 +231,8 @@ mod tests {
     fn paired_data() -> impl Strategy<Value = Paired> {
         let block = (-3.0..3.0, -3.0..3.0).prop_map(|(first, second): (f64, f64)| Block::new(first, second));
         let placement = prop::collection::vec(block, 0..5).prop_map(|blocks| Placement { blocks });
-        let launch = prop::collection::vec(placement, 1..5).prop_map(|placements| Launch { placements });
+        let launch = prop::collection::vec(placement, 1..5)
+            .prop_map(|placements| Launch { placements, ..Launch::default() });
         prop::collection::vec(launch, 4..12)
             .prop_map(|launches| Paired { launches })
             .prop_filter("there is a block", |paired| estimate(paired, 0.5).is_ok())

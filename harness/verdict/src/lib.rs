@@ -75,6 +75,6 @@ pub use launch_mean::MIN_LAUNCHES_FOR_INTERVAL;
 pub use level::{Level, Scale, level};
 pub use looks::{Look, Looks, LooksError, SEQUENTIAL_LOOKS};
 pub use mde::{Detection, MAX_LAUNCHES_NEEDED, MDE_POWER};
-pub use paired::{Block, Launch, Paired, Placement, launch_values, log_ratio};
+pub use paired::{Block, Launch, Lead, Paired, Placement, launch_values, log_ratio};
 pub use sign_flip::{MAX_SIGN_FLIP_LAUNCHES, SignFlipError, sign_flip};
 pub use summary::{Summary, median};

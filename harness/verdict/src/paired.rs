@@ -45,6 +45,20 @@ pub struct Placement {
 pub struct Launch {
     /// The placements, in the order of measuring.
     pub placements: Vec<Placement>,
+    /// The side that came first.
+    pub lead: Lead,
+}
+
+/// The side of a pair that was opened, prepared and warmed up first in a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lead {
+    /// The candidate.
+    Candidate,
+    /// The reference.
+    Reference,
+    /// Unknown, or neither: each had a part of the launch to itself.
+    #[default]
+    Unknown,
 }
 
 /// All log-ratios of one candidate against one reference.
@@ -62,7 +76,7 @@ impl FromIterator<Block> for Placement {
 
 impl FromIterator<Placement> for Launch {
     fn from_iter<I: IntoIterator<Item = Placement>>(placements: I) -> Self {
-        Self { placements: placements.into_iter().collect() }
+        Self { placements: placements.into_iter().collect(), lead: Lead::default() }
     }
 }
 

@@ -182,13 +182,12 @@ impl CaseRunner<'_, '_> {
     /// Whether the case is measured enough: every comparison is precise enough or, with a threshold, known to be on one side of
     /// it.
     fn settled(&self, launches: usize) -> bool {
-        let Some(threshold) = self.case_plan.design.threshold else {
+        let Some(terms) = self.case_plan.design.terms else {
             return self.half_width(launches).is_some_and(|width| width <= self.plan.design.half_width);
         };
         let confidence = self.confidence_at(launches);
         self.comparisons().into_iter().all(|(c, r)| {
-            let interval = estimate(&self.state().paired(c, r), confidence).ok().and_then(|e| e.interval);
-            interval.is_some_and(|interval| interval.is_beyond(threshold).is_some())
+            estimate(&self.state().paired(c, r), confidence).is_ok_and(|estimate| terms.is_settled(&estimate))
         })
     }
 

@@ -348,7 +348,12 @@ fn paired_by_launch(
 fn one_for_each_launch(candidates: &BTreeMap<u32, f64>, references: &BTreeMap<u32, f64>) -> Paired {
     let ratio = |(launch, c): (&u32, &f64)| Some(log_ratio(*c, *references.get(launch)?));
     let launches = candidates.iter().filter_map(ratio);
-    launches.map(|d| Launch { placements: vec![Placement { blocks: vec![Block::new(d, d)] }] }).collect()
+    launches
+        .map(|d| Launch {
+            placements: vec![Placement { blocks: vec![Block::new(d, d)] }],
+            ..Launch::default()
+        })
+        .collect()
 }
 
 impl SideState {

@@ -45,7 +45,7 @@ pub fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
         Some(CasePlan {
             design: CaseDesign {
                 looks: Some(LookPlan::Fixed { launches }),
-                threshold: None,
+                terms: None,
                 planted: Some(share),
                 stage: Stage::Planted,
             },

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use perfharness_contract::{Effort, Name};
 use perfharness_record::{Design, LookPlan, Side, Stage};
+use perfharness_verdict::judge::RowTerms;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,10 +68,10 @@ pub struct CaseDesign {
     /// When to look, where that differs from the run's own looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<LookPlan>,
-    /// The log-ratio beyond which a change matters. Where it is given, a look ends the case once every comparison is
-    /// known to be beyond it or not, however wide the interval.
+    /// The terms of its row in a gate. Where they are given, a look ends the case once it is settled by them, however wide
+    /// the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<f64>,
+    pub terms: Option<RowTerms>,
     /// A slowdown to be planted in the sides of the judged code, as a share: they do so much more work under the clock
     /// than they are charged for. It tells whether a gate would find one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,7 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
 use perfharness_record::{LookPlan, Origin, Side};
-use perfharness_verdict::judge::time_counts;
+use perfharness_verdict::judge::{RowTerms, time_counts};
 
 use super::{CaseDesign, CasePlan, Catalog, Selection};
 
@@ -40,7 +40,12 @@ pub fn pairs(
                 sides: before.into_iter().chain([ours]).collect(),
                 design: CaseDesign {
                     looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
-                    threshold: Some(delta),
+                    terms: Some(RowTerms {
+                        threshold: delta,
+                        must_see: 0.25_f64.ln_1p(),
+                        calibrated: None,
+                        layout_spread: 0.0,
+                    }),
                     ..CaseDesign::default()
                 },
                 ..case.clone()
