@@ -5,7 +5,10 @@
 //! the program of that commit made of them; set [`UPDATE`] to such a program to write the answers again. Answers keep
 //! verdicts and figures: sentences may be reworded, and an answer may say more than it did, but not less.
 //!
-//! One answer differs on purpose, see [`RENAMED`]. Two things did change since, which these files do not show: a gate judges a
+//! One answer differs on purpose, see [`RENAMED`], and so does whatever the rule for times decides, in the answers of `gate`
+//! and `compare` and on the page of a gate: a time that is too noisy is open because it could not have seen what it must,
+//! and not advisory, and what it could have seen takes the place of the smallest effect that it would have found. The
+//! verdicts on what regressed stayed. Two things did change since, which these files do not show: a gate judges a
 //! record by the policy of its base where the repository has that commit, and the journal of an interrupted run cannot be
 //! resumed.
 

@@ -190,6 +190,29 @@ mod tests {
     }
 
     #[test]
+    fn gates_of_format_2_are_read_and_those_of_a_later_one_refused() {
+        let report = perfharness_record::testing::report(perfharness_record::testing::rows());
+        let mut stored = serde_json::to_value(&report).unwrap();
+        for row in stored["rows"].as_array_mut().unwrap() {
+            let evidence = row["judgement"]["evidence"].as_object_mut().unwrap();
+            if let Some(could_see) = evidence.remove("could_see") {
+                evidence.insert("smallest_detectable".into(), could_see);
+                evidence.remove("layout_spread");
+            }
+        }
+        stored["format"] = 2.into();
+        let read = parse_gate(&stored.to_string()).unwrap();
+        assert_eq!((read.format, read.rows.len()), (2, report.rows.len()));
+        let sight = |report: &GateReport| -> Vec<Option<f64>> {
+            report.rows.iter().map(|row| row.judgement.evidence.could_see()).collect()
+        };
+        assert_eq!(sight(&read), sight(&report));
+        stored["format"] = (REPORT_VERSION + 1).into();
+        let error = parse_gate(&stored.to_string()).unwrap_err();
+        assert!(error.contains("does not know format 4"), "{error}");
+    }
+
+    #[test]
     fn runs_and_gates_are_found_and_other_folders_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
