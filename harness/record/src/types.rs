@@ -6,6 +6,7 @@ use perfharness_contract::{
     BenchmarkId, Digest, MetricDef, MetricKind, Name, Number, OutcomeKind, Promise, Reading, Role,
     WorkloadDef,
 };
+use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Estimate, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -298,6 +299,9 @@ pub struct BenchmarkRecord {
     /// Notes of its worker to the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The reasons for which its times are not believed; as a rule there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspect: Vec<Suspicion>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }

@@ -18,7 +18,7 @@ use super::executor::{
     CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
 };
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order};
-use super::plausible::{SuspendedClock, TimeAudit, refutation};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp, WarmUpLimits};
 use super::{SampleLength, correctness};
@@ -54,7 +54,7 @@ struct LiveSide {
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
     suspended: SuspendedClock,
-    /// Comparison of its timed samples with the harness's clock.
+    /// Comparison of its samples with each other and with the harness's clock.
     audit: TimeAudit,
     /// Bytes that its answers have added to the state.
     kept_bytes: usize,
@@ -176,7 +176,8 @@ impl LaunchRunner<'_, '_> {
         self.meter(part, latest, &mut live_sides)?;
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
+            let audit = live.audit.finish(&live.suspended, self.executor);
+            self.emit(&Event::Audited { case: self.case, side: live.side, launch: self.launch, audit });
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -316,6 +317,7 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
@@ -531,7 +533,7 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
-                live.audit.add(&reply, elapsed_ns);
+                live.audit.account(&reply, elapsed_ns);
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
@@ -641,14 +643,15 @@ impl LaunchRunner<'_, '_> {
             })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         if let Some(live) = slot.as_mut() {
             live.last = Some(LastSample {
                 handle: live.handle(),
                 round,
                 index: (lead_in + iterations).saturating_sub(1),
             });
+            live.audit.add(Observed { reply: &reply, mode, iterations, sent_ns, elapsed_ns });
         }
-        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         let refuted = slot.as_ref().and_then(|live| {
             let step_ns = live.clock_step_ns;
             refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)

@@ -9,7 +9,9 @@ use perfharness_contract::{BenchmarkId, Digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file::{BaselineError, Kept, Kind, Sealed, digest, parse_kept, read_kept, sealed_lines, write_kept};
+use super::file::{
+    BaselineError, Kept, Kind, Sealed, digest, parse_kept, read_kept, sealed_lines, write_kept,
+};
 use crate::file_name;
 
 /// Version of the format of a calibration file. A reader refuses a version that it does not know.

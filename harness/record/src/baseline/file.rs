@@ -141,8 +141,11 @@ pub(super) fn read_kept<T: Kept>(folder: &Path, class: &str) -> Result<Option<T>
 }
 
 fn read_path<T: Kept>(path: &Path) -> Result<T, BaselineError> {
-    let text = read_regular(path, BASELINE_LIMITS.bytes)
-        .map_err(|source| BaselineError::Read { kind: T::KIND, path: path.into(), source })?;
+    let text = read_regular(path, BASELINE_LIMITS.bytes).map_err(|source| BaselineError::Read {
+        kind: T::KIND,
+        path: path.into(),
+        source,
+    })?;
     parse_kept(path, &text)
 }
 

@@ -4,6 +4,7 @@ mod acknowledgement;
 mod against_base;
 mod against_baseline;
 mod confirmation;
+mod suspect;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use perfharness_verdict::judge::{
     Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
     Spread, Subject, Verdict, Why, account,
 };
+use suspect::doubt_suspects;
 
 use super::policy::GatePolicy;
 use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION};
@@ -55,6 +57,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
+    doubt_suspects(&mut rows, &judging);
     confirm_flags(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
     // A benchmark that failed fails the gate even where nothing judges it.

@@ -156,9 +156,11 @@ impl GateRow {
         }
     }
 
-    /// The verdict in one word; `advisory` where it cannot fail the gate and says something worse than unchanged.
+    /// The verdict in one word; `advisory` where it cannot fail the gate and says something worse than unchanged, and
+    /// `suspect` where its times are not believed.
     pub fn word(&self) -> &'static str {
         match self.judgement.verdict {
+            _ if self.judgement.is_suspect() => "suspect",
             Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !self.judgement.gates() => {
                 "advisory"
             }

@@ -69,7 +69,7 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["benchmark", "accepted", "runs", "wall time", "detects from"]);
+    table.set_header(["benchmark", "accepted", "runs", "wall time"]);
     for entry in &baseline.benchmarks {
         let wall = entry.metrics.get(standard::WALL_TIME);
         let time = wall
@@ -80,7 +80,6 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
             entry.accepted.to_string(),
             wall.map_or(0, |f| f.values.len()).to_string(),
             time,
-            entry.calibrated.map_or_else(|| "not calibrated".into(), |mde| units::percent(mde.exp_m1())),
         ]);
     }
     text.push_str(&table.to_string());

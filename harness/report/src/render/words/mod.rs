@@ -4,7 +4,7 @@ mod diagnosis;
 mod sentence;
 
 pub(super) use diagnosis::{diagnosis, waste};
-pub(super) use sentence::sentence;
+pub(super) use sentence::{sentence, suspected};
 
 use std::borrow::Cow;
 
