@@ -329,6 +329,16 @@ pub struct SampleRecord {
     pub iterations: u64,
     /// Iterations before it.
     pub lead_in: u64,
+    /// Further iterations under the clock that are not counted: a planted slowdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<u64>,
+}
+
+impl SampleRecord {
+    /// The planted slowdown, as a share of the counted work.
+    pub fn planted_share(&self) -> Option<f64> {
+        Some(self.planted? as f64 / self.iterations.max(1) as f64)
+    }
 }
 
 /// Warm-ups of a benchmark.

@@ -263,6 +263,7 @@ fn benchmark(
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
         }
     });
+    let planted = case_plan.design.planted.filter(|_| side.origin == Origin::Head);
     let variant = definition.variant(&side.benchmark.variant);
     let case_def = definition.case(&case_plan.case);
     let metrics = match outcome.kind {
@@ -276,7 +277,11 @@ fn benchmark(
         outcome,
         expected: side.expect,
         environment,
-        sample: state.length.map(|l| SampleRecord { iterations: l.iterations, lead_in: l.lead_in }),
+        sample: state.length.map(|length| SampleRecord {
+            iterations: length.iterations,
+            lead_in: length.lead_in,
+            planted: planted.map(|share| length.planted(share)),
+        }),
         warm_up: warm_up(state),
         check: check(state),
         notes: state.notes.clone(),

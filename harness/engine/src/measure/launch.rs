@@ -540,6 +540,7 @@ impl LaunchRunner<'_, '_> {
                     times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
                 SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
             });
+            let length = self.case_plan.design.planted.map_or(length, |share| length.carrying(share));
             for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
                 live.length = Some(length);
             }
@@ -614,7 +615,8 @@ impl LaunchRunner<'_, '_> {
     /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
     fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
-        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+        let more = self.case_plan.design.planted.filter(|_| is_head).map_or(0, |share| length.planted(share));
+        SampleLength { iterations: length.iterations + more, ..length }
     }
 
     /// Returns the number of earlier launches in which a side was metered.

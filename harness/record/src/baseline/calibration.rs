@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::{
-    BaselineError, Kept, Kind, Sealed, digest, parse_kept, read_kept, sealed_lines, write_kept,
+    BaselineError, Kept, Kind, Sealed, digest, parse_kept, read_all_kept, read_kept, sealed_lines, write_kept,
 };
 use crate::file_name;
 
@@ -153,6 +153,19 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Calibration>, Bas
     read_kept(folder, class)
 }
 
+/// Whether a file of the folder, by its name, is a calibration.
+pub fn is_calibration(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".calibration.json"))
+}
+
+/// Reads every calibration of a folder; one that is not there has none.
+///
+/// # Errors
+/// When the folder cannot be listed, or a file not be read, is damaged, or has a format of another version.
+pub fn read_all(folder: &Path) -> Result<Vec<Calibration>, BaselineError> {
+    read_all_kept(folder, is_calibration)
+}
+
 /// Reads a calibration from the content of a file; `path` is for messages.
 ///
 /// # Errors
@@ -264,6 +277,8 @@ mod tests {
         assert_eq!(read_class(folder.path(), "linux-test").unwrap(), Some(calibration()));
         assert_eq!(read_class(folder.path(), "other").unwrap(), None);
         assert!(file::read_all(folder.path()).unwrap().is_empty());
+        assert_eq!(read_all(folder.path()).unwrap(), [calibration()]);
+        assert!(read_all(&folder.path().join("absent")).unwrap().is_empty());
         assert!(file::read_class(folder.path(), "linux-test").unwrap().is_none());
         let clash = Calibration::empty("linux-test.calibration");
         assert!(write(folder.path(), &clash).unwrap_err().to_string().contains("does not end with"));

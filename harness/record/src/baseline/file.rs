@@ -13,7 +13,7 @@ use perfharness_contract::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::calibration::{CALIBRATION_VERSION, ENDING};
+use super::calibration::{CALIBRATION_VERSION, ENDING, is_calibration};
 use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry, Former};
 use crate::file::{read_regular, write_atomically};
 use crate::json::BASELINE_LIMITS;
@@ -205,8 +205,7 @@ pub fn name_for(class: &str) -> String {
 
 /// Whether a file of the folder, by its name, is a baseline. A calibration lies beside it.
 pub fn is_baseline(path: &Path) -> bool {
-    let is_json = path.extension().is_some_and(|ext| ext == "json");
-    is_json && !path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(ENDING))
+    path.extension().is_some_and(|ext| ext == "json") && !is_calibration(path)
 }
 
 /// The accepted figures of one machine class, as a file.
@@ -255,17 +254,23 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, Baseli
 /// # Errors
 /// When the folder cannot be listed, or a file not be read, is damaged, or has a format of another version.
 pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
+    read_all_kept(folder, is_baseline)
+}
+
+/// Reads every file of a folder that `is_one` by its path.
+pub(super) fn read_all_kept<T: Kept>(
+    folder: &Path,
+    is_one: fn(&Path) -> bool,
+) -> Result<Vec<T>, BaselineError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => {
-            return Err(BaselineError::Read { kind: Kind::Baseline, path: folder.into(), source });
-        }
+        Err(source) => return Err(BaselineError::Read { kind: T::KIND, path: folder.into(), source }),
     };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| is_baseline(path));
+    paths.retain(|path| is_one(path));
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(|path| read_path(path)).collect()
 }
 
 /// Reads a baseline.

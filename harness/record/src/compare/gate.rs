@@ -4,6 +4,7 @@ mod acknowledgement;
 mod against_base;
 mod against_baseline;
 mod confirmation;
+mod plants;
 mod suspect;
 #[cfg(test)]
 mod tests;
@@ -22,12 +23,14 @@ use perfharness_verdict::judge::{
     Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
     Spread, Subject, Verdict, Why, account,
 };
+pub use plants::{Plant, plants};
 use suspect::doubt_suspects;
 
 use super::policy::GatePolicy;
-use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION};
+use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark};
 use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
+use crate::baseline::calibration::{Calibrated, Calibration};
 use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
 
 /// The terms that a record is judged by.
@@ -35,6 +38,8 @@ use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, Work
 pub struct Terms<'a> {
     /// The accepted figures, where there are some.
     pub baseline: Option<&'a Baseline>,
+    /// The calibration of the machine class of the record, where there is one.
+    pub calibration: Option<&'a Calibration>,
     /// The changes that matter.
     pub policy: &'a GatePolicy,
     /// The command that measures a row again, without the benchmark.
@@ -60,6 +65,12 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     doubt_suspects(&mut rows, &judging);
     confirm_flags(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
+    let (planted, unseen) = judging.planted();
+    rows.extend(unseen);
+    if !planted.is_empty() {
+        let seen = planted.iter().filter(|planted| planted.is_seen).count();
+        remarks.push(Remark::Planted { seen, of: planted.len() });
+    }
     // A benchmark that failed fails the gate even where nothing judges it.
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
@@ -84,6 +95,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
         }),
         rows,
         remarks,
+        planted,
     }
 }
 
@@ -249,6 +261,12 @@ impl Judging<'_> {
         let benchmark = of_base.or_else(|| self.record.section().benchmark(id));
         let busy = benchmark.and_then(|benchmark| benchmark.metrics.get(GPU_BUSY)?.value.value());
         needs_one || busy.is_some()
+    }
+
+    /// The calibration of a benchmark on the machine class of the record.
+    fn calibrated(&self, id: &BenchmarkId) -> Option<&Calibrated> {
+        let calibration = self.terms.calibration.filter(|c| c.class == self.record.machine.class)?;
+        calibration.of(id, self.record.section().benchmark(id)?.definition)
     }
 
     /// The device that computes for a GPU here.

@@ -33,6 +33,26 @@ pub struct GateReport {
     pub rows: Vec<GateRow>,
     /// Remarks beside the rows.
     pub remarks: Vec<Remark>,
+    /// Slowdowns that were planted to see whether the rows can vary, where some were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<PlantedRow>,
+}
+
+/// Result of a slowdown that was planted in a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlantedRow {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The extra work, as a share.
+    pub share: f64,
+    /// The measured effect, as a log-ratio; absent where nothing was measured.
+    pub effect: Option<f64>,
+    /// The launches.
+    pub launches: usize,
+    /// Whether the rule of the gate calls it `regressed`.
+    pub is_seen: bool,
+    /// Whether the interval of the effect holds half of the planted work.
+    pub can_vary: bool,
 }
 
 /// A remark beside the rows of a gate. A file has it in words.
@@ -65,6 +85,13 @@ pub enum Remark {
         /// Its reason.
         reason: String,
     },
+    /// Slowdowns were planted to see whether the rows can vary.
+    Planted {
+        /// Those that the gate saw.
+        seen: usize,
+        /// All of them.
+        of: usize,
+    },
     /// In words.
     Told(String),
 }
@@ -96,6 +123,8 @@ pub enum Against {
     Baseline,
     /// The outcome that it is expected to end with.
     Expectation,
+    /// Itself, with a slowdown planted in one of the two.
+    Planted,
 }
 
 /// One judgement.

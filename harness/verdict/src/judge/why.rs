@@ -87,6 +87,13 @@ pub enum Why {
     FreshEnded(End),
     /// A worker ended in this way before it gave its workloads.
     NoWorkloads(End),
+    /// A planted slowdown was not seen.
+    NotSeen {
+        /// The extra work, as a share.
+        planted: Number,
+        /// The measured effect, as a log-ratio; absent where nothing was measured.
+        effect: Option<Number>,
+    },
     /// Its times are not believed.
     Suspect(Suspicion),
     /// The times of the base are not believed.

@@ -145,7 +145,7 @@ impl Judging<'_> {
             dropped_blocks: dropped as usize,
             blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            calibrated: None,
+            calibrated: self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd),
         };
         subject.judge_paired(&run, self.terms.policy.time(subject))
     }

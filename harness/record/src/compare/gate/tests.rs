@@ -114,7 +114,7 @@ fn baseline() -> Baseline {
 }
 
 fn judged_with(record: &RunRecord, baseline: Option<&Baseline>, policy: &GatePolicy) -> GateReport {
-    judge(record, &Terms { baseline, policy, command: "perfharness gate", one_run: false })
+    judge(record, &Terms { baseline, calibration: None, policy, command: "perfharness gate", one_run: false })
 }
 
 fn judged(record: &RunRecord) -> GateReport {
@@ -570,7 +570,13 @@ fn a_change_does_not_excuse_itself_by_new_metrics_or_less_work() {
     let id = record.benchmarks[1].id.clone();
     let busy = serde_json::from_value(metric("ns", "time", &[1.0; 8])).unwrap();
     record.benchmarks[1].metrics.insert(GPU_BUSY.into(), busy);
-    let terms = Terms { baseline: None, policy: &GatePolicy::default(), command: "gate", one_run: false };
+    let terms = Terms {
+        baseline: None,
+        calibration: None,
+        policy: &GatePolicy::default(),
+        command: "gate",
+        one_run: false,
+    };
     let by_id = BTreeMap::new();
     assert!(!Judging { record: &record, terms: &terms, pooled: None, by_id }.uses_gpu(&id));
 

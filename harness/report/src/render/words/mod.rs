@@ -169,6 +169,7 @@ pub(in crate::render) fn subject(row: &GateRow) -> String {
         Against::Base => format!("{what} against the base"),
         Against::Baseline => format!("{what} against the baseline"),
         Against::Expectation => what.to_owned(),
+        Against::Planted => format!("{what} with a planted slowdown"),
     }
 }
 
@@ -188,6 +189,7 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
             format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
         }
         Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Planted { seen, of } => format!("planted slowdowns that were seen: {seen} of {of}"),
         Remark::Told(told) => return Cow::Borrowed(told),
     })
 }

@@ -192,6 +192,14 @@ fn said(why: &Why) -> String {
         Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
         Why::FreshEnded(end) => format!("the fresh launches ended as {}", ended(end)),
         Why::NoWorkloads(end) => format!("it gave no workloads: {}", ended(end)),
+        Why::NotSeen { planted, effect: None } => {
+            format!("a planted slowdown of {} was not measured", percent(planted.0))
+        }
+        Why::NotSeen { planted, effect: Some(effect) } => format!(
+            "a planted slowdown of {} was not seen: {} was measured",
+            percent(planted.0),
+            percent(effect.0.exp_m1())
+        ),
         Why::Suspect(suspicion) => suspected(suspicion),
         Why::BaseSuspect(suspicion) => format!("of the base, {}", suspected(suspicion)),
         Why::Told(told) => told.clone(),
