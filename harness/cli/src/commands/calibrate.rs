@@ -9,7 +9,8 @@ use perfharness_record::baseline::calibration::{self, Calibrated};
 use perfharness_record::compare::{GateReport, Plant, Terms, judge};
 use perfharness_record::{ComparisonRecord, RunEnd, RunRecord};
 use perfharness_report::render::{Calibration, CalibrationRow, LOOKS, render_calibration};
-use perfharness_verdict::judge::{CONFIDENCE, RowTerms};
+use perfharness_verdict::Looks;
+use perfharness_verdict::judge::{CONFIDENCE, Evidence, Judgement, RowTerms};
 
 use super::Terminal;
 use super::places::place_of;
@@ -101,8 +102,20 @@ fn plants(found: &Calibration, launches: u32) -> BTreeMap<BenchmarkId, Plant> {
     found.rows.iter().filter_map(plant).collect()
 }
 
+/// The terms that a row was judged by.
+fn terms_of(judgement: Option<&Judgement>, config: &Config) -> RowTerms {
+    let terms = config.gate.time_default().terms();
+    match judgement.map(|judgement| &judgement.evidence) {
+        Some(Evidence::TimePaired(evidence)) => {
+            RowTerms { threshold: evidence.threshold.ln_1p(), layout_spread: evidence.layout_spread, ..terms }
+        }
+        _ => terms,
+    }
+}
+
 /// Evaluates how much identical programs differ, and whether a gate would have flagged them.
 fn evaluate(record: &RunRecord, report: &GateReport, config: &Config) -> Calibration {
+    let looks = Looks::default();
     let row = |comparison: &ComparisonRecord| {
         let id = comparison.candidate.to_string();
         let judgement = report
@@ -110,8 +123,12 @@ fn evaluate(record: &RunRecord, report: &GateReport, config: &Config) -> Calibra
             .iter()
             .find(|row| row.benchmark == id && row.metric.as_deref() == Some(standard::WALL_TIME))
             .map(|row| &row.judgement);
-        let terms = RowTerms { calibrated: None, ..RowTerms::of(judgement, config.gate.time_default()) };
-        let sees = |launches| terms.could_see_with(comparison.estimate.sd?, launches, CONFIDENCE);
+        let terms = terms_of(judgement, config);
+        let sees = |launches| {
+            let confidence = looks.confidence_at(launches, 1.0 - CONFIDENCE).unwrap_or(CONFIDENCE);
+            let could_see = terms.could_see_with(comparison.estimate.sd?, launches, confidence);
+            Some(could_see).filter(|could_see| could_see.is_finite())
+        };
         CalibrationRow {
             launches: comparison.launches.len(),
             sd: comparison.estimate.sd,

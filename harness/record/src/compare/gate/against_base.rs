@@ -139,15 +139,16 @@ impl Judging<'_> {
         subject: &Subject<'_>,
     ) -> Option<Judgement> {
         let dropped: u64 = case.dropped_blocks.values().sum();
+        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
         let run = PairedRun {
             estimate: &comparison.estimate,
             if_kept: comparison.if_kept.as_ref(),
             dropped_blocks: dropped as usize,
             blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            calibrated: self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd),
+            terms: self.terms.policy.terms(subject, calibrated, 0.0),
         };
-        subject.judge_paired(&run, self.terms.policy.time(subject))
+        subject.judge_paired(&run)
     }
 }
 

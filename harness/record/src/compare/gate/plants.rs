@@ -38,10 +38,8 @@ pub fn plants(report: &GateReport) -> BTreeMap<BenchmarkId, Plant> {
     let is_wall = |row: &&GateRow| row.metric.as_deref() == Some(standard::WALL_TIME);
     for row in report.rows.iter().filter(is_wall).filter(|row| row.judgement.gates()) {
         let (could_see, launches) = match &row.judgement.evidence {
-            Evidence::TimePaired(evidence) => {
-                (evidence.smallest_detectable, evidence.estimate.launches as u32)
-            }
-            Evidence::TimeUnpaired(evidence) => (evidence.smallest_detectable, FEWEST_LAUNCHES),
+            Evidence::TimePaired(evidence) => (evidence.could_see, evidence.estimate.launches as u32),
+            Evidence::TimeUnpaired(evidence) => (evidence.could_see, FEWEST_LAUNCHES),
             _ => continue,
         };
         let plant = could_see.and_then(|could_see| Plant::of(could_see, launches));
