@@ -10,7 +10,7 @@ use perfharness_record::compare::{GateReport, Plant, Terms, judge};
 use perfharness_record::{ComparisonRecord, RunEnd, RunRecord};
 use perfharness_report::render::{Calibration, CalibrationRow, LOOKS, render_calibration};
 use perfharness_verdict::Looks;
-use perfharness_verdict::judge::{CONFIDENCE, Evidence, Judgement, RowTerms};
+use perfharness_verdict::judge::{CONFIDENCE, RowTerms};
 
 use super::Terminal;
 use super::places::place_of;
@@ -22,8 +22,8 @@ use crate::listener::Shown;
 
 /// Launches of each benchmark: an sd from fewer is off by more than a seventh in one of twenty cases.
 const LAUNCHES: u32 = 96;
-/// Launches of a planted slowdown: those of a gate's second look.
-const PLANTED_LAUNCHES: u32 = 32;
+/// Launches of the look that planted slowdowns are to be seen at.
+const PLANTED_LAUNCHES: usize = 32;
 
 /// Measures every benchmark against itself, as `gate --base` would measure it against another build: what differs is
 /// noise. Then the same with a slowdown planted in one side, which should be found. How much launches differ is kept for
@@ -35,7 +35,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         against: ComparedWith::Itself { delta },
         ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
-    let launches = *request.run.launches.get_or_insert(LAUNCHES);
+    request.run.launches.get_or_insert(LAUNCHES);
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));
     let place = RecordPlace::at(&path, opts.resume)?;
     let mut listener = Shown::new(&request.interrupted, terminal);
@@ -49,7 +49,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let run = PlannedRun::new(request, &mut listener)?.begin(place, &mut listener)?;
     let record = run.measure_all_and(&mut listener, |plan, record| {
         let found = evaluate(record, &judge(record, &terms), config);
-        Ok::<_, CommandError>(planted(plan, &plants(&found, launches.min(PLANTED_LAUNCHES))))
+        Ok::<_, CommandError>(planted(plan, &plants(&found)))
     })?;
     terminal.hint(&format!("record: {}", path.display()));
     if record.run.ended == RunEnd::Interrupted {
@@ -96,21 +96,12 @@ fn calibrated(record: &RunRecord, comparison: &ComparisonRecord) -> Option<Calib
 }
 
 /// The slowdowns to plant.
-fn plants(found: &Calibration, launches: u32) -> BTreeMap<BenchmarkId, Plant> {
-    let plant =
-        |row: &CalibrationRow| Some((row.benchmark.parse().ok()?, Plant::of(row.could_see?, launches)?));
+fn plants(found: &Calibration) -> BTreeMap<BenchmarkId, Plant> {
+    let plant = |row: &CalibrationRow| {
+        let limits = (row.terms.threshold, row.terms.layout_spread);
+        Some((row.benchmark.parse().ok()?, Plant::of(row.could_see?, limits)?))
+    };
     found.rows.iter().filter_map(plant).collect()
-}
-
-/// The terms that a row was judged by.
-fn terms_of(judgement: Option<&Judgement>, config: &Config) -> RowTerms {
-    let terms = config.gate.time_default().terms();
-    match judgement.map(|judgement| &judgement.evidence) {
-        Some(Evidence::TimePaired(evidence)) => {
-            RowTerms { threshold: evidence.threshold.ln_1p(), layout_spread: evidence.layout_spread, ..terms }
-        }
-        _ => terms,
-    }
 }
 
 /// Evaluates how much identical programs differ, and whether a gate would have flagged them.
@@ -123,7 +114,13 @@ fn evaluate(record: &RunRecord, report: &GateReport, config: &Config) -> Calibra
             .iter()
             .find(|row| row.benchmark == id && row.metric.as_deref() == Some(standard::WALL_TIME))
             .map(|row| &row.judgement);
-        let terms = terms_of(judgement, config);
+        let limits = judgement.and_then(|judgement| judgement.evidence.limits());
+        let default = config.gate.time_default().terms();
+        let terms = limits.map_or(default, |(threshold, layout_spread)| RowTerms {
+            threshold,
+            layout_spread,
+            ..default
+        });
         let sees = |launches| {
             let confidence = looks.confidence_at(launches, 1.0 - CONFIDENCE).unwrap_or(CONFIDENCE);
             let could_see = terms.could_see_with(comparison.estimate.sd?, launches, confidence);
@@ -132,8 +129,9 @@ fn evaluate(record: &RunRecord, report: &GateReport, config: &Config) -> Calibra
         CalibrationRow {
             launches: comparison.launches.len(),
             sd: comparison.estimate.sd,
+            terms,
             sees: LOOKS.map(sees),
-            could_see: sees(PLANTED_LAUNCHES as usize),
+            could_see: sees(PLANTED_LAUNCHES),
             verdict: judgement.map(|judgement| judgement.verdict),
             planted: report.planted.iter().find(|planted| planted.benchmark == id).cloned(),
             benchmark: id,

@@ -39,12 +39,13 @@ pub fn planted(plan: &Plan, plants: &BTreeMap<BenchmarkId, Plant>) -> Vec<CasePl
     let mut cases = Vec::new();
     for case in &plan.cases {
         for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
-            let Some(Plant { share, launches }) = plants.get(&side.benchmark) else { continue };
+            let Some(Plant { share, terms }) = plants.get(&side.benchmark) else { continue };
             let design = CaseDesign {
-                looks: Some(LookPlan::Fixed { launches: *launches }),
+                // It ends as soon as it is seen, and not by chance before.
+                looks: Some(LookPlan::Sequential),
+                terms: Some(*terms),
                 planted: Some(*share),
                 stage: Stage::Planted,
-                ..CaseDesign::default()
             };
             let before = Side { origin: Origin::Base, reference: None, ..side.clone() };
             let ours = Side { reference: Some(0), ..side.clone() };

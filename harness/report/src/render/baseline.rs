@@ -9,7 +9,7 @@ use perfharness_record::baseline::{Baseline, Figures};
 use perfharness_record::compare::PlantedRow;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
-use perfharness_verdict::judge::Verdict;
+use perfharness_verdict::judge::{RowTerms, Verdict};
 use serde::Serialize;
 
 use super::Layout;
@@ -36,6 +36,8 @@ pub struct CalibrationRow {
     pub launches: usize,
     /// Standard deviation of launch values, as a log-ratio.
     pub sd: Option<f64>,
+    /// The terms that a gate judges it by.
+    pub terms: RowTerms,
     /// The smallest slowdown, as a log-ratio, that a gate could see after each of [`LOOKS`].
     pub sees: [Option<f64>; 3],
     /// The one that was planted for, as a log-ratio.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::{BenchmarkId, Number, standard};
-use perfharness_verdict::judge::{Evidence, Judgement, Suspicion, Verdict, Why, share_to_plant};
+use perfharness_verdict::judge::{Judgement, RowTerms, Suspicion, Verdict, Why, share_to_plant};
 
 use super::Judging;
 use crate::SampleRecord;
@@ -11,24 +11,22 @@ use crate::compare::report::{Against, GateReport, GateRow, PlantedRow};
 
 /// Share of a planted slowdown that the interval of a row must hold, or the row cannot vary.
 const FOLLOWS: f64 = 0.5;
-/// Fewest launches of a planted slowdown: those of a gate's first look.
-const FEWEST_LAUNCHES: u32 = 16;
 
 /// A slowdown to plant in a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plant {
     /// The extra work, as a share.
     pub share: f64,
-    /// The launches.
-    pub launches: u32,
+    /// The terms of the row.
+    pub terms: RowTerms,
 }
 
 impl Plant {
-    /// The slowdown for a row that could have seen a log-ratio of `could_see` with so many launches: the next step of the
-    /// ladder that is at least 1.5 times as large.
-    pub fn of(could_see: f64, launches: u32) -> Option<Self> {
-        let share = share_to_plant(could_see)?;
-        Some(Self { share, launches: launches.max(FEWEST_LAUNCHES) })
+    /// The slowdown for a row that could have seen a log-ratio of `could_see`, and is judged by this threshold and spread of
+    /// layouts: the next step of the ladder that is at least 1.5 times as large.
+    pub fn of(could_see: f64, (threshold, layout_spread): (f64, f64)) -> Option<Self> {
+        let terms = RowTerms { threshold, must_see: could_see, calibrated: None, layout_spread };
+        Some(Self { share: share_to_plant(could_see)?, terms })
     }
 }
 
@@ -37,12 +35,8 @@ pub fn plants(report: &GateReport) -> BTreeMap<BenchmarkId, Plant> {
     let mut plants = BTreeMap::new();
     let is_wall = |row: &&GateRow| row.metric.as_deref() == Some(standard::WALL_TIME);
     for row in report.rows.iter().filter(is_wall).filter(|row| row.judgement.gates()) {
-        let (could_see, launches) = match &row.judgement.evidence {
-            Evidence::TimePaired(evidence) => (evidence.could_see, evidence.estimate.launches as u32),
-            Evidence::TimeUnpaired(evidence) => (evidence.could_see, FEWEST_LAUNCHES),
-            _ => continue,
-        };
-        let plant = could_see.and_then(|could_see| Plant::of(could_see, launches));
+        let plant = row.judgement.evidence.could_see().zip(row.judgement.evidence.limits());
+        let plant = plant.and_then(|(could_see, limits)| Plant::of(could_see, limits));
         if let (Ok(id), Some(plant)) = (row.benchmark.parse(), plant) {
             plants.insert(id, plant);
         }
