@@ -30,9 +30,8 @@ const PLANTED_LAUNCHES: usize = 32;
 /// the machine class, with or without accepted figures.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
-    let delta = config.gate.time_default().delta();
     let mut request = RunSpec {
-        against: ComparedWith::Itself { delta },
+        against: ComparedWith::Itself { policy: Box::new(config.gate.clone()) },
         ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
     request.run.launches.get_or_insert(LAUNCHES);

@@ -9,7 +9,7 @@ mod select;
 
 pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
-pub use pairs::pairs;
+pub use pairs::{Judging, any_needs_gpu, pairs};
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};
 

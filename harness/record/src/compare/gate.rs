@@ -20,8 +20,8 @@ use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
 };
 use perfharness_verdict::judge::{
-    Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
-    Spread, Subject, Verdict, Why, account,
+    Account, End, Expected, GateOutcome, Judgement, Pooled, Presence, Reason, RowTerms, SPEED_UP, Seen,
+    SeenState, Spread, Subject, Verdict, Why, account,
 };
 pub use plants::{Plant, plants};
 use suspect::doubt_suspects;
@@ -64,6 +64,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     }
     doubt_suspects(&mut rows, &judging);
     confirm_flags(&mut rows, &judging);
+    see_by_any(&mut rows);
     acknowledge(&mut rows, terms, &mut remarks);
     let (planted, unseen) = judging.planted();
     rows.extend(unseen);
@@ -269,23 +270,35 @@ impl Judging<'_> {
         calibration.of(id, self.record.section().benchmark(id)?.definition)
     }
 
-    /// The device that computes for a GPU here.
-    fn adapter(&self) -> Adapter {
-        let machine = &self.record.machine;
-        if machine.has_software_adapter() {
-            Adapter::Software
-        } else if machine.no_gpu_times().is_some() {
-            Adapter::Unknown
-        } else {
-            Adapter::Hardware
-        }
-    }
-
     /// The subject of a row about a metric of a benchmark.
     fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
         let uses_gpu = self.uses_gpu(benchmark);
-        let adapter = self.adapter();
+        let adapter = self.record.machine.adapter();
         Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
+    }
+
+    /// The terms that a time of a benchmark is judged by.
+    fn row_terms(&self, subject: &Subject<'_>) -> RowTerms {
+        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
+        self.terms.policy.terms(subject, calibrated, 0.0)
+    }
+}
+
+/// Lets a time pass that could not see what it must, where another time of the same benchmark that counts could.
+fn see_by_any(rows: &mut [GateRow]) {
+    let able = |row: &GateRow, must_see: f64| {
+        let could_see = row.judgement.evidence.could_see();
+        row.judgement.gates() && could_see.is_some_and(|could_see| could_see <= must_see)
+    };
+    let seen_by_another = |row: &GateRow| match row.judgement.reason {
+        Reason::CouldNotSee { must_see, .. } => rows.iter().any(|other| {
+            other.benchmark == row.benchmark && other.against == row.against && able(other, must_see)
+        }),
+        _ => false,
+    };
+    let places: Vec<usize> = (0..rows.len()).filter(|at| seen_by_another(&rows[*at])).collect();
+    for at in places {
+        rows[at].judgement = rows[at].judgement.clone().seen_by_another();
     }
 }
 

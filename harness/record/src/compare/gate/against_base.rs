@@ -139,14 +139,13 @@ impl Judging<'_> {
         subject: &Subject<'_>,
     ) -> Option<Judgement> {
         let dropped: u64 = case.dropped_blocks.values().sum();
-        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
         let run = PairedRun {
             estimate: &comparison.estimate,
             if_kept: comparison.if_kept.as_ref(),
             dropped_blocks: dropped as usize,
             blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            terms: self.terms.policy.terms(subject, calibrated, 0.0),
+            terms: self.row_terms(subject),
         };
         subject.judge_paired(&run)
     }
