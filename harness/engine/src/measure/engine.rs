@@ -176,7 +176,8 @@ impl PlanRunner<'_, '_> {
         let costs = allocation::costs(&timings, self.parts(case).len());
         let components = (launches >= allocation::PILOT_LAUNCHES).then(|| self.components(case)).flatten();
         let share_ns = self.share_ns(case);
-        let allocation = allocation::choose(components.as_ref(), costs.as_ref(), until, share_ns);
+        let pilots = components.as_ref().map(|components| (components, launches));
+        let allocation = allocation::choose(pilots, costs.as_ref(), until, share_ns);
         let cost_ns = costs.map_or(0.0, |costs| allocation::launch_cost(&costs, allocation));
         // The cost of the first launch is unknown: it gets its share, not all of the time until the look.
         let limit_ns = if costs.is_some() { share_ns } else { share_ns / until as u64 };
@@ -210,6 +211,10 @@ impl PlanRunner<'_, '_> {
             case,
             launch: self.state(case).next_launch().max(case_plan.design.stage.first_launch()),
             deadline_ns: self.executor.now_ns().saturating_add(limit_ns),
+            limit_ns,
+            part_blocks: 0,
+            block_ns: 0,
+            is_checked: false,
             executor: &mut *self.executor,
             recorder: &mut self.recorder,
             allocation,

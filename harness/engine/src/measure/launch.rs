@@ -20,7 +20,7 @@ use super::executor::{
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
 use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
-use super::warm_up::{self, WarmUp, WarmUpLimits};
+use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
 
@@ -30,10 +30,14 @@ pub struct Interrupted;
 
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
-/// Fewest launches with metered samples; an exact metric that differs between two is demoted.
-const METERED_LAUNCHES: usize = 2;
-/// Time of an iteration above which only the fewest launches are metered.
-const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
+/// Launches with checks before timing.
+const CHECKED_LAUNCHES: usize = 2;
+/// Launches with metered samples, if these agree; an exact metric that differs between two is demoted.
+const METERED_LAUNCHES: usize = 4;
+/// Launches with metered samples if iterations are long, whatever they show.
+const METERED_LAUNCHES_IF_LONG: usize = 2;
+/// Time of an iteration above which iterations are long.
+const LONG_METERED_NS: f64 = 100_000_000.0;
 /// Factor on the expected time of a sample after which it counts as hanging.
 pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
 /// Time of an iteration above which the buffers of a later placement are not warmed up.
@@ -111,8 +115,15 @@ pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) executor: &'a mut dyn Executor,
     pub(super) recorder: &'a mut Recorder<'e>,
     pub(super) allocation: Allocation,
-    /// Time on the executor's clock after which no block is begun.
+    /// Time on the executor's clock after which no block is begun that the launch can do without.
     pub(super) deadline_ns: u64,
+    /// Time from its beginning until then.
+    pub(super) limit_ns: u64,
+    /// Blocks of the current part, and the time of the last one in ns.
+    pub(super) part_blocks: usize,
+    pub(super) block_ns: u64,
+    /// Whether the current placement was checked before timing.
+    pub(super) is_checked: bool,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
     pub(super) checked: Vec<SideReply<CheckReply>>,
@@ -156,6 +167,8 @@ impl LaunchRunner<'_, '_> {
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
         let order = self.order(PlacementRounds { launch: self.launch, placement: 0 });
         let mut live_sides = Vec::new();
+        self.part_blocks = 0;
+        let start = self.executor.now_ns();
         // A side that failed in an earlier part of this launch is not started again.
         for side in order.into_iter().filter(|side| sides.contains(side)) {
             if self.is_undecided(side)
@@ -164,9 +177,10 @@ impl LaunchRunner<'_, '_> {
                 live_sides.push(Some(live));
             }
         }
+        self.timing.processes_ns += self.since(start);
         let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
-            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.is_cut_short()) {
                 break;
             }
             self.placement(part, placement, &mut live_sides)?;
@@ -174,8 +188,13 @@ impl LaunchRunner<'_, '_> {
         }
         // As in the first placement, so that the next launch does this in reverse, too.
         self.sort(&mut live_sides, PlacementRounds { launch: self.launch, placement: 0 });
+        let start = self.executor.now_ns();
         self.after_checks(&mut live_sides)?;
+        self.timing.checks_ns += self.since(start);
+        let start = self.executor.now_ns();
         self.meter(part, latest, &mut live_sides)?;
+        self.timing.metered_ns += self.since(start);
+        let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
             let audit = live.audit.finish(&live.suspended, self.executor);
@@ -189,7 +208,13 @@ impl LaunchRunner<'_, '_> {
             });
             live.session.finish();
         }
+        self.timing.processes_ns += self.since(start);
         Ok(())
+    }
+
+    /// Returns the time since a moment on the executor's clock, in ns.
+    fn since(&self, start_ns: u64) -> u64 {
+        self.executor.now_ns().saturating_sub(start_ns)
     }
 
     fn state(&self) -> &CaseState {
@@ -215,8 +240,10 @@ impl LaunchRunner<'_, '_> {
         self.state().sides[side].outcome.is_none()
     }
 
-    fn out_of_time(&self) -> bool {
-        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
+    /// Whether the part is out of time, and has more than a single block, unless that alone took all of its time.
+    fn is_cut_short(&self) -> bool {
+        let enough = self.part_blocks > 1 || self.block_ns > self.limit_ns;
+        enough && self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
@@ -331,24 +358,33 @@ impl LaunchRunner<'_, '_> {
                 self.take_notes(side, prepared.notes);
             }
         }
-        if placement == 0 {
+        let prepared = self.executor.now_ns();
+        self.is_checked = placement == 0 && self.needs_checks(live_sides);
+        if self.is_checked {
             self.before_checks(part, place, live_sides)?;
         }
+        let checked = self.executor.now_ns();
         for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
         self.tune(live_sides);
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
-            if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (block > 0 && self.is_cut_short()) {
                 break;
             }
+            let start = self.executor.now_ns();
             self.block(part, place, block, live_sides)?;
+            self.part_blocks += 1;
+            self.block_ns = self.since(start);
         }
-        let end = self.executor.now_ns();
-        self.timing.placements += 1;
-        self.timing.placements_ns += blocks_start.saturating_sub(start);
-        self.timing.blocks_ns += end.saturating_sub(blocks_start);
+        let timing = &mut self.timing;
+        timing.placements += 1;
+        timing.prepare_ns += prepared.saturating_sub(start);
+        timing.checks_ns += checked.saturating_sub(prepared);
+        timing.warm_up_ns += blocks_start.saturating_sub(checked);
+        timing.placements_ns += blocks_start.saturating_sub(start);
+        timing.blocks_ns += self.executor.now_ns().saturating_sub(blocks_start);
         Ok(())
     }
 
@@ -382,6 +418,20 @@ impl LaunchRunner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the sides are checked before timing: in the first two launches, which show a result that is wrong from the
+    /// start or was remembered by an earlier process. Later launches could only repeat it, and each of them is checked after
+    /// timing.
+    fn needs_checks(&self, live_sides: &[Option<LiveSide>]) -> bool {
+        live_sides.iter().flatten().any(|live| self.checked_before(live.side) < CHECKED_LAUNCHES)
+    }
+
+    /// Returns the number of earlier launches in which a side was checked before timing.
+    fn checked_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].checks.iter();
+        let rows = rows.filter(|row| row.stage == CheckStage::Before && row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
     }
 
     /// Checks every side on an iteration of its own, and twice in the first launch, because a memoized result is right the
@@ -483,18 +533,20 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let WarmUpLimits { confirming, limit_ns } =
-            if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
-        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
+        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
             // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
             // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
-            // part. In a first placement the check before timing has touched them.
+            // part. In a first placement a check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
-            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
+            let untouched = (place.placement > 0 || !self.is_checked) && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limits.limit_ns as f64
+                && !(batches.is_empty() && (untuned || untouched))
+            {
                 break;
             }
             let iterations = warm_up::batch_iterations(known);
@@ -509,7 +561,7 @@ impl LaunchRunner<'_, '_> {
         let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
             let (case, side, launch) = (self.case, live.side, self.launch);
-            let steady = warm_up::is_steady(&batches, confirming);
+            let steady = warm_up::is_steady(&batches, known_ns, limits);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }
@@ -584,6 +636,7 @@ impl LaunchRunner<'_, '_> {
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
                 live.audit.account(&reply, elapsed_ns);
+                self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
@@ -619,13 +672,21 @@ impl LaunchRunner<'_, '_> {
         SampleLength { iterations: length.iterations + more, ..length }
     }
 
-    /// Returns the number of earlier launches in which a side was metered.
-    fn metered_before(&self, side: usize) -> usize {
-        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
-        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
+    fn is_to_be_metered(&self, live: &LiveSide) -> bool {
+        if live.handles.is_empty() || !live.modes.contains(&Mode::Metered) {
+            return false;
+        }
+        let rows = self.state().sides[live.side].metered.iter().filter(|row| row.launch < self.launch);
+        let launches = rows.clone().map(|row| row.launch).collect::<BTreeSet<_>>().len();
+        if live.iteration_ns > LONG_METERED_NS {
+            return launches < METERED_LAUNCHES_IF_LONG;
+        }
+        let agree = rows.clone().zip(rows.skip(1)).all(|(row, next)| row.readings == next.readings);
+        launches < METERED_LAUNCHES || !agree
     }
 
-    /// Takes one metered sample of each side, on its latest placement.
+    /// Takes one metered sample of each side that is still to be metered, on its latest placement.
     fn meter(
         &mut self,
         part: u32,
@@ -633,12 +694,7 @@ impl LaunchRunner<'_, '_> {
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
         for slot in live_sides.iter_mut() {
-            let wanted = slot.as_ref().is_some_and(|live| {
-                let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
-                let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
-                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
-            });
-            if !wanted {
+            if !slot.as_ref().is_some_and(|live| self.is_to_be_metered(live)) {
                 continue;
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };

@@ -110,6 +110,8 @@ pub struct SampleRow {
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRow {
+    /// The launch.
+    pub launch: u32,
     /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
@@ -410,7 +412,8 @@ impl SideState {
                 self.length = Some(SampleLength { iterations: *iterations, lead_in: *lead_in });
             }
             Event::Sampled(sample) => self.metered.push(sample.clone()),
-            Event::Checked { stage, round, index, reply, .. } => self.checks.push(CheckRow {
+            Event::Checked { launch, stage, round, index, reply, .. } => self.checks.push(CheckRow {
+                launch: *launch,
                 stage: *stage,
                 round: *round,
                 index: *index,
