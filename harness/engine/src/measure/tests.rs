@@ -60,6 +60,7 @@ impl Scenario {
                 skip: None,
                 expect: OutcomeKind::Ok,
                 memory_bytes: None,
+                layout: None,
             };
             let sides_of_plan = VARIANTS.into_iter().take(sides.len()).enumerate().map(side).collect();
             plans.push(CasePlan {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
-use perfharness_record::{Design, Machine, Pattern, SelectedRecord};
+use perfharness_record::{Design, Machine, Pattern, SelectedRecord, WorkerCommand};
 
 use super::workers::{ask, insist_on_workloads};
 use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
 use crate::measure::ProcessExecutor;
-use crate::plan::{CasePlan, Catalog, Plan, Selection, defined_by_base, pairs, select};
+use crate::plan::{CasePlan, Catalog, Plan, Selection, defined_by_base, pairs, select, with_layouts};
 use crate::probe::listed_adapter;
 use crate::read_machine;
 
@@ -67,7 +67,9 @@ impl PlannedRun {
                 let cases = if base.identical {
                     Vec::new()
                 } else {
-                    pairs(&catalog, &selection, &before, run.workers.len(), base.delta)
+                    let pairs = pairs(&catalog, &selection, &before, run.workers.len(), base.delta);
+                    let workers: Vec<&WorkerCommand> = run.workers.iter().chain(&base.workers).collect();
+                    with_layouts(pairs, &catalog, &workers)
                 };
                 let base = BaseFacts {
                     source: base.source.clone(),
@@ -142,7 +144,7 @@ fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &RunSpec) -> S
 fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     let is_timed = |case: &&CasePlan| match request.against {
         // A benchmark without a base has no time to compare.
-        ComparedWith::Base(_) => case.sides.len() > 1,
+        ComparedWith::Base(_) => case.design.stage.is_first() && case.sides.len() > 1,
         ComparedWith::References | ComparedWith::Itself { .. } => {
             case.sides.iter().any(|side| side.skip.is_none())
         }
