@@ -15,6 +15,9 @@ const ALPHA_KEPT: f64 = 0.01;
 /// fastest of several links looks faster than it is.
 const ALPHA_MET: f64 = 0.001;
 
+/// Log-ratio by which a link may be slower than the fastest and still count as fast, however well it is known.
+const NEAR: f64 = 0.005;
+
 /// Links of one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayoutChoice {
@@ -75,7 +78,7 @@ pub fn judge_layouts(levels: [&[Vec<f64>]; 2]) -> Layouts {
     let of_difference = sd * (2.0 / launches as f64).sqrt();
     let quantile =
         |alpha: f64| student::quantile(1.0 - alpha, df).map_or(f64::INFINITY, |t| t * of_difference);
-    let margin = quantile(ALPHA_KEPT);
+    let margin = quantile(ALPHA_KEPT).max(NEAR);
     let ranked: [Vec<Link>; 2] = levels.map(|rows| {
         let link = |(number, row): (usize, &Vec<f64>)| {
             (!row.is_empty()).then(|| Link { number, mean: mean(&centred(row)) })

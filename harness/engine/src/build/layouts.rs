@@ -2,6 +2,8 @@
 
 use perfharness_record::{LayoutFacts, LayoutRecord, Origin, Stage};
 
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+
 use crate::measure::{RunState, compared};
 use crate::plan::{CasePlan, Catalog, Plan, WorkerState, is_for_gpu};
 
@@ -20,7 +22,7 @@ pub(super) fn layout_records(
         let benchmark = pair.sides.first()?.benchmark.clone();
         let layouts = match plan.layouts_of(&benchmark) {
             Some(case) => LayoutFacts::Compared(compared(&plan.cases[case], &state.cases[case])),
-            None => LayoutFacts::Absent { absent: reason(pair, catalog, workers) },
+            None => LayoutFacts::Absent { absent: reason(plan, pair, catalog, workers) },
         };
         Some(LayoutRecord { benchmark, layouts })
     };
@@ -28,9 +30,12 @@ pub(super) fn layout_records(
 }
 
 /// Returns the reason why the programs of a pair have one layout, as a clause.
-fn reason(pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerState]) -> String {
+fn reason(plan: &Plan, pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerState]) -> String {
     if is_for_gpu(pair, catalog) {
         return "the time is that of a GPU".into();
+    }
+    if plan.design_of(pair).looks().max_launches() < MIN_LAUNCHES_TO_DECIDE {
+        return format!("fewer than {MIN_LAUNCHES_TO_DECIDE} launches judge no time");
     }
     let of = |worker: &WorkerState| worker.command.one_layout.clone();
     let told = pair.sides.iter().find_map(|side| of(workers.get(side.worker)?));

@@ -11,6 +11,8 @@ use crate::plan::{CasePlan, Plan};
 
 /// What a launch of the comparison consists of: little, because it has many sides.
 pub(super) const ALLOCATION: Allocation = Allocation { placements: 1, blocks: 2 };
+/// Share of the time of a run that the comparisons may take; those that are left then are given up.
+pub(super) const BUDGET_SHARE: f64 = 0.3;
 
 /// Returns the layout of a side in a launch.
 ///

@@ -3,6 +3,7 @@
 mod effects;
 mod failures;
 mod following;
+mod layouts;
 mod memory;
 mod metered;
 mod order;

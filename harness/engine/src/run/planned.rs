@@ -7,6 +7,8 @@ use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
 use perfharness_record::{Design, Machine, Pattern, SelectedRecord, WorkerCommand};
 
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+
 use super::workers::{ask, insist_on_workloads};
 use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
@@ -68,8 +70,14 @@ impl PlannedRun {
                     Vec::new()
                 } else {
                     let pairs = pairs(&catalog, &selection, &before, run.workers.len(), base.delta);
+                    // A comparison of layouts serves times, and fewer launches do not judge any.
+                    let judges = |launches: u32| launches as usize >= MIN_LAUNCHES_TO_DECIDE;
                     let workers: Vec<&WorkerCommand> = run.workers.iter().chain(&base.workers).collect();
-                    with_layouts(pairs, &catalog, &workers)
+                    if run.launches.is_none_or(judges) {
+                        with_layouts(pairs, &catalog, &workers)
+                    } else {
+                        pairs
+                    }
                 };
                 let base = BaseFacts {
                     source: base.source.clone(),
