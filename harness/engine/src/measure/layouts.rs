@@ -6,7 +6,7 @@ use perfharness_contract::{Number, OutcomeKind};
 use perfharness_record::{ComparedLayouts, Origin, SideLayouts};
 use perfharness_verdict::{Allocation, LayoutChoice, judge_layouts, median};
 
-use super::state::{CaseState, RunState};
+use super::state::{CaseState, RunState, SampleRow};
 use crate::plan::{CasePlan, Plan};
 
 /// What a launch of the comparison consists of: little, because it has many sides.
@@ -79,25 +79,24 @@ pub fn compared(case_plan: &CasePlan, case: &CaseState) -> ComparedLayouts {
     }
 }
 
-/// Returns the log-levels of the sides that did not fail, by launch: medians over the rounds in which all of them have a
-/// sample. Launches without such a round are left out.
+/// Returns the log-levels of the sides that did not fail, by launch, from the fastest sample of each: what else the machine
+/// does only ever adds time, and the code has the same order in every sample. Launches in which a side has no sample are left
+/// out.
 fn levels(case: &CaseState) -> BTreeMap<usize, BTreeMap<u32, f64>> {
     let works = |side: &usize| case.sides[*side].outcome.as_ref().is_none_or(|o| o.kind == OutcomeKind::Ok);
     let sides: Vec<usize> = (0..case.sides.len()).filter(works).collect();
-    let mut rounds: BTreeMap<(u32, u64), BTreeMap<usize, f64>> = BTreeMap::new();
-    for sample in case.counted().filter(|sample| works(&sample.side)) {
-        let round = rounds.entry((sample.launch, sample.round)).or_default();
-        round.insert(sample.side, sample.iteration_ns().max(1e-3).ln());
+    let mut fastest: BTreeMap<u32, BTreeMap<usize, f64>> = BTreeMap::new();
+    for SampleRow { sample, .. } in case.samples.iter().filter(|row| works(&row.sample.side)) {
+        let level = sample.iteration_ns().max(1e-3).ln();
+        let launch = fastest.entry(sample.launch).or_default();
+        launch.entry(sample.side).and_modify(|least| *least = least.min(level)).or_insert(level);
     }
-    rounds.retain(|_, round| round.len() == sides.len());
-    let mut by_launch: BTreeMap<usize, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
-    for ((launch, _), round) in rounds {
-        for (side, level) in round {
-            by_launch.entry(side).or_default().entry(launch).or_default().push(level);
+    fastest.retain(|_, launch| launch.len() == sides.len());
+    let mut by_side: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
+    for (launch, levels) in fastest {
+        for (side, level) in levels {
+            by_side.entry(side).or_default().insert(launch, level);
         }
     }
-    let middle = |launches: BTreeMap<u32, Vec<f64>>| {
-        launches.into_iter().filter_map(|(launch, values)| Some((launch, median(&values)?))).collect()
-    };
-    by_launch.into_iter().map(|(side, launches)| (side, middle(launches))).collect()
+    by_side
 }
