@@ -58,27 +58,4 @@ impl ComparedLayouts {
     pub fn spread(&self) -> f64 {
         self.base.spread.max(self.head.spread)
     }
-
-    /// Describes the layouts: `4 layouts of each side, which differ by 19 %`.
-    pub fn words(&self) -> String {
-        let count = self.base.ns.len();
-        let by = self.spread().exp_m1() * 100.0;
-        if self.launches == 0 {
-            format!("{count} layouts of each side, in turns: there was no room to compare them")
-        } else if by == 0.0 {
-            format!("{count} layouts of each side, which do not differ")
-        } else {
-            format!("{count} layouts of each side, which differ by {by:.0} %; measured in the fastest")
-        }
-    }
-}
-
-impl LayoutFacts {
-    /// Describes the layouts: `code layout: 4 layouts of each side, which differ by 19 %`.
-    pub fn sentence(&self) -> String {
-        match self {
-            Self::Compared(compared) => format!("code layout: {}", compared.words()),
-            Self::Absent { absent } => format!("code layout: not varied, because {absent}"),
-        }
-    }
 }

@@ -89,7 +89,6 @@ fn against(
     config: &Config,
     terminal: &Terminal,
 ) -> Result<Option<Versions>, CommandError> {
-    let delta = config.gate.time_default().delta();
     let base = |workers: Vec<WorkerCommand>| {
         // No record of a profile names the base.
         let source = SourceState::Absent { absent: "not recorded".into() };
@@ -100,7 +99,7 @@ fn against(
             versions: None,
             identical: false,
             redefined,
-            delta,
+            policy: config.gate.clone(),
         }))
     };
     if let Some(command) = &opts.base_worker {

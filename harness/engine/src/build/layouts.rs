@@ -5,7 +5,7 @@ use perfharness_record::{LayoutFacts, LayoutRecord, Origin, Stage};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 
 use crate::measure::{RunState, compared};
-use crate::plan::{CasePlan, Catalog, Plan, WorkerState, is_for_gpu};
+use crate::plan::{CasePlan, Catalog, Plan, WorkerState, needs_gpu};
 
 /// Returns the layouts of the benchmarks whose times are compared with a base.
 pub(super) fn layout_records(
@@ -31,7 +31,7 @@ pub(super) fn layout_records(
 
 /// Returns the reason why the programs of a pair have one layout, as a clause.
 fn reason(plan: &Plan, pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerState]) -> String {
-    if is_for_gpu(pair, catalog) {
+    if needs_gpu(catalog, pair) {
         return "the time is that of a GPU".into();
     }
     if plan.design_of(pair).looks().max_launches() < MIN_LAUNCHES_TO_DECIDE {

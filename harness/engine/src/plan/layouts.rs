@@ -2,13 +2,11 @@
 
 use perfharness_record::{LookPlan, Origin, Side, Stage, WorkerCommand};
 
+use super::pairs::needs_gpu;
 use super::{CaseDesign, CasePlan, Catalog};
 
 /// Launches in which all layouts of both builds are compared.
 pub const LAYOUT_LAUNCHES: u32 = 3;
-
-/// Variants that need it compute elsewhere: the layout of their program is not timed.
-const GPU: &str = "gpu";
 
 /// Puts before each pair, where both programs have several layouts, a case with all of them. `workers` are those of all
 /// sides, by number.
@@ -25,7 +23,8 @@ fn layouts(pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerCommand]) -> Op
     let count = |side: &Side| workers.get(side.worker).map_or(0, |worker| worker.layouts.len());
     // Both builds have the same ones.
     let count = pair.sides.iter().map(count).min()? as u32;
-    if count < 2 || is_for_gpu(pair, catalog) {
+    // A GPU is timed by what it computes, whatever the layout of the program.
+    if count < 2 || needs_gpu(catalog, pair) {
         return None;
     }
     let in_each = |side: &Side| {
@@ -40,14 +39,5 @@ fn layouts(pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerCommand]) -> Op
             ..CaseDesign::default()
         },
         ..pair.clone()
-    })
-}
-
-/// Whether a side of a case computes on a GPU.
-pub fn is_for_gpu(case: &CasePlan, catalog: &Catalog) -> bool {
-    let definition = catalog.definition(case.workload.as_str());
-    case.sides.iter().any(|side| {
-        let variant = definition.and_then(|definition| definition.variant(&side.benchmark.variant));
-        variant.is_some_and(|variant| variant.needs.iter().any(|need| need == GPU))
     })
 }
