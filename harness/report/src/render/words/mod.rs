@@ -7,6 +7,7 @@ pub(super) use diagnosis::{diagnosis, waste};
 pub(super) use sentence::sentence;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use perfharness_record::compare::{Against, GateReport, GateRow, REPORT_VERSION, Remark, Tally};
 use perfharness_record::{short_commit, units};
@@ -215,8 +216,9 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
 fn layouts(count: usize, differ: &[(String, f64)], untold: &[String]) -> String {
     let mut text = format!("code layout: {count} links of each side");
     if !differ.is_empty() {
-        let change =
-            |(benchmark, spread): &(String, f64)| format!("{benchmark} by {}", percent(spread.exp_m1()));
+        let change = |(benchmark, spread): &(String, f64)| {
+            format!("{benchmark} by {}", units::percent(spread.exp_m1()))
+        };
         let changes: Vec<String> = differ.iter().map(change).collect();
         let _ =
             write!(text, "; the order of the code alone changes {}: measured in the fastest", some(&changes));
