@@ -16,7 +16,8 @@ pub enum LookPlan {
         /// The launches.
         launches: u32,
     },
-    /// At 8, 16 and 32 launches, ending where the comparisons are precise enough.
+    /// At the launches of [`SEQUENTIAL_LOOKS`](perfharness_verdict::SEQUENTIAL_LOOKS), ending where the comparisons are
+    /// precise enough.
     Sequential,
 }
 
@@ -38,7 +39,7 @@ impl Design {
     pub fn of(effort: Effort) -> Self {
         let (looks, half_width, sample_ns) = match effort {
             // Eight launches are the fewest that a verdict may stand on.
-            Effort::Quick => (LookPlan::Fixed { launches: 8 }, 0.05, 3_000_000),
+            Effort::Quick => (LookPlan::Fixed { launches: 8 }, 0.05, 5_000_000),
             Effort::Standard => (LookPlan::Sequential, 0.02, 5_000_000),
             Effort::Thorough => (LookPlan::Sequential, 0.01, 10_000_000),
         };
@@ -54,6 +55,15 @@ impl Design {
             Effort::Thorough => (Duration::from_mins(15), Duration::MAX),
         };
         (each * cases).min(at_most)
+    }
+
+    /// Time that an effort gives a gate of so many pairs. At quick effort it is what continuous integration can afford for
+    /// each change.
+    pub fn budget_of_gate(effort: Effort, pairs: u32) -> Duration {
+        match effort {
+            Effort::Quick => (Duration::from_secs(5) * pairs).min(Duration::from_mins(2)),
+            Effort::Standard | Effort::Thorough => Self::budget(effort, pairs),
+        }
     }
 
     /// The looks.
@@ -90,5 +100,12 @@ mod tests {
         assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 520));
         assert_eq!(seconds(Effort::Thorough, 50), 45_000);
         assert_eq!(seconds(Effort::Quick, 0), 0);
+    }
+
+    #[test]
+    fn a_quick_gate_takes_two_minutes_at_most() {
+        let seconds = |effort, pairs| Design::budget_of_gate(effort, pairs).as_secs();
+        assert_eq!([2, 24, 100].map(|pairs| seconds(Effort::Quick, pairs)), [10, 120, 120]);
+        assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 520));
     }
 }

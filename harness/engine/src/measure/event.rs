@@ -7,7 +7,7 @@ use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WarmUp;
+use super::{TimeAudit, WarmUp};
 use crate::telemetry::News;
 
 /// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
@@ -47,6 +47,12 @@ pub enum Event {
         side: usize,
         /// The launch.
         launch: u32,
+        /// The part of the launch.
+        #[serde(default)]
+        part: u32,
+        /// Layout of its program.
+        #[serde(default)]
+        layout: u32,
         /// Its answer.
         hello: HelloReply,
         /// Process id.
@@ -131,6 +137,17 @@ pub enum Event {
         /// CPU time of the process.
         cpu_ns: Option<u64>,
     },
+    /// The times that a worker gave in a launch are compared with each other and with the harness's clock.
+    Audited {
+        /// The case.
+        case: usize,
+        /// The side.
+        side: usize,
+        /// The launch.
+        launch: u32,
+        /// What was found.
+        audit: TimeAudit,
+    },
     /// The outcome of a benchmark is decided; it is measured no further.
     OutcomeSet {
         /// The case.
@@ -174,6 +191,7 @@ impl Event {
             | Self::BlockFinished { case, .. }
             | Self::Checked { case, .. }
             | Self::WorkerFinished { case, .. }
+            | Self::Audited { case, .. }
             | Self::OutcomeSet { case, .. }
             | Self::LaunchFinished { case, .. }
             | Self::CaseFinished { case, .. } => Some(*case),
@@ -230,7 +248,7 @@ pub struct SampleEvent {
     pub flags: Vec<Flag>,
 }
 
-/// Breakdown of the time of a launch, in ns.
+/// Breakdown of the time of a launch, in ns. What is in none of its parts went to the anchor and to events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
@@ -240,6 +258,24 @@ pub struct LaunchTiming {
     pub placements_ns: u64,
     /// Within blocks.
     pub blocks_ns: u64,
+    /// Start, `hello` and end of processes.
+    #[serde(default)]
+    pub processes_ns: u64,
+    /// Preparing of placements.
+    #[serde(default)]
+    pub prepare_ns: u64,
+    /// Checks, before and after timing.
+    #[serde(default)]
+    pub checks_ns: u64,
+    /// Warm-up.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// Metered samples.
+    #[serde(default)]
+    pub metered_ns: u64,
+    /// Timed iterations of samples.
+    #[serde(default)]
+    pub samples_ns: u64,
     /// Placements made.
     pub placements: u32,
     /// Blocks measured.

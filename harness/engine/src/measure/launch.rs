@@ -7,7 +7,7 @@ use perfharness_contract::protocol::{
     CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
 };
 use perfharness_contract::{MetricDef, OutcomeKind};
-use perfharness_record::{Origin, Outcome};
+use perfharness_record::{Origin, Outcome, Stage};
 use perfharness_verdict::Allocation;
 use serde::de::IgnoredAny;
 
@@ -17,10 +17,11 @@ use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{
     CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
 };
-use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order};
-use super::plausible::{SuspendedClock, TimeAudit, refutation};
+use super::layouts::layout_of;
+use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
-use super::warm_up::{self, WarmUp, WarmUpLimits};
+use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
 
@@ -30,10 +31,14 @@ pub struct Interrupted;
 
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
-/// Fewest launches with metered samples; an exact metric that differs between two is demoted.
-const METERED_LAUNCHES: usize = 2;
-/// Time of an iteration above which only the fewest launches are metered.
-const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
+/// Launches with checks before timing.
+const CHECKED_LAUNCHES: usize = 2;
+/// Launches with metered samples, if these agree; an exact metric that differs between two is demoted.
+const METERED_LAUNCHES: usize = 4;
+/// Launches with metered samples if iterations are long, whatever they show.
+const METERED_LAUNCHES_IF_LONG: usize = 2;
+/// Time of an iteration above which iterations are long.
+const LONG_METERED_NS: f64 = 100_000_000.0;
 /// Factor on the expected time of a sample after which it counts as hanging.
 pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
 /// Time of an iteration above which the buffers of a later placement are not warmed up.
@@ -54,7 +59,7 @@ struct LiveSide {
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
     suspended: SuspendedClock,
-    /// Comparison of its timed samples with the harness's clock.
+    /// Comparison of its samples with each other and with the harness's clock.
     audit: TimeAudit,
     /// Bytes that its answers have added to the state.
     kept_bytes: usize,
@@ -111,8 +116,15 @@ pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) executor: &'a mut dyn Executor,
     pub(super) recorder: &'a mut Recorder<'e>,
     pub(super) allocation: Allocation,
-    /// Time on the executor's clock after which no block is begun.
+    /// Time on the executor's clock after which no block is begun that the launch can do without.
     pub(super) deadline_ns: u64,
+    /// Time from its beginning until then.
+    pub(super) limit_ns: u64,
+    /// Blocks of the current part, and the time of the last one in ns.
+    pub(super) part_blocks: usize,
+    pub(super) block_ns: u64,
+    /// Whether the current placement was checked before timing.
+    pub(super) is_checked: bool,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
     pub(super) checked: Vec<SideReply<CheckReply>>,
@@ -154,29 +166,40 @@ impl LaunchRunner<'_, '_> {
     }
 
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
-        let stream = self.case_plan.label();
-        let first_round = PlacementRounds { launch: self.launch, placement: 0 }.check_round(0);
-        let order = block_order(self.plan.seed, &format!("launch/{stream}"), first_round, sides);
+        let order = self.order(PlacementRounds { launch: self.launch, placement: 0 });
         let mut live_sides = Vec::new();
+        self.part_blocks = 0;
+        let start = self.executor.now_ns();
         // A side that failed in an earlier part of this launch is not started again.
-        for side in order.into_iter().filter(|side| self.is_undecided(*side)).collect::<Vec<_>>() {
-            if let Some(live) = self.open(side)? {
+        for side in order.into_iter().filter(|side| sides.contains(side)) {
+            if self.is_undecided(side)
+                && let Some(live) = self.open(part, side)?
+            {
                 live_sides.push(Some(live));
             }
         }
+        self.timing.processes_ns += self.since(start);
         let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
-            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.is_cut_short()) {
                 break;
             }
             self.placement(part, placement, &mut live_sides)?;
             latest = placement;
         }
+        // As in the first placement, so that the next launch does this in reverse, too.
+        self.sort(&mut live_sides, PlacementRounds { launch: self.launch, placement: 0 });
+        let start = self.executor.now_ns();
         self.after_checks(&mut live_sides)?;
+        self.timing.checks_ns += self.since(start);
+        let start = self.executor.now_ns();
         self.meter(part, latest, &mut live_sides)?;
+        self.timing.metered_ns += self.since(start);
+        let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
+            let audit = live.audit.finish(&live.suspended, self.executor);
+            self.emit(&Event::Audited { case: self.case, side: live.side, launch: self.launch, audit });
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -186,11 +209,22 @@ impl LaunchRunner<'_, '_> {
             });
             live.session.finish();
         }
+        self.timing.processes_ns += self.since(start);
         Ok(())
+    }
+
+    /// Returns the time since a moment on the executor's clock, in ns.
+    fn since(&self, start_ns: u64) -> u64 {
+        self.executor.now_ns().saturating_sub(start_ns)
     }
 
     fn state(&self) -> &CaseState {
         &self.recorder.state.cases[self.case]
+    }
+
+    /// Returns the order of all sides in a placement.
+    fn order(&self, place: PlacementRounds) -> Vec<usize> {
+        placement_order(self.plan.seed, &self.case_plan.label(), place, self.case_plan.sides.len())
     }
 
     /// Emits the notes that are new: as a rule, every placement repeats them.
@@ -207,13 +241,16 @@ impl LaunchRunner<'_, '_> {
         self.state().sides[side].outcome.is_none()
     }
 
-    fn out_of_time(&self) -> bool {
-        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
+    /// Whether the part is out of time, and has more than a single block, unless that alone took all of its time.
+    fn is_cut_short(&self) -> bool {
+        let enough = self.part_blocks > 1 || self.block_ns > self.limit_ns;
+        enough && self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
-    fn open(&mut self, side: usize) -> Result<Option<LiveSide>, Interrupted> {
-        let options = LaunchOptions::of(self.plan);
+    fn open(&mut self, part: u32, side: usize) -> Result<Option<LiveSide>, Interrupted> {
+        let layout = layout_of(self.plan, self.recorder.state, self.case_plan, side, self.launch);
+        let options = LaunchOptions { layout, ..LaunchOptions::of(self.plan) };
         if self.executor.interrupted() {
             return Err(Interrupted);
         }
@@ -234,7 +271,8 @@ impl LaunchRunner<'_, '_> {
             last: None,
         };
         let pid = live.session.pid();
-        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello, pid });
+        let (case, launch) = (self.case, self.launch);
+        self.emit(&Event::WorkerOpened { case, side, launch, part, layout, hello, pid });
         Ok(Some(live))
     }
 
@@ -308,6 +346,7 @@ impl LaunchRunner<'_, '_> {
         let place = PlacementRounds { launch: self.launch, placement };
         let start = self.executor.now_ns();
         self.make_room(live_sides)?;
+        self.sort(live_sides, place);
         for slot in live_sides.iter_mut() {
             let timeout = self.plan.timeout;
             let benchmark = slot.as_ref().map(|l| self.case_plan.sides[l.side].benchmark.clone());
@@ -316,28 +355,48 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
         }
-        if placement == 0 {
+        let prepared = self.executor.now_ns();
+        self.is_checked = placement == 0 && self.needs_checks(live_sides);
+        if self.is_checked {
             self.before_checks(part, place, live_sides)?;
         }
+        let checked = self.executor.now_ns();
         for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
+        self.tune(live_sides);
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
-            if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (block > 0 && self.is_cut_short()) {
                 break;
             }
+            let start = self.executor.now_ns();
             self.block(part, place, block, live_sides)?;
+            self.part_blocks += 1;
+            self.block_ns = self.since(start);
         }
-        let end = self.executor.now_ns();
-        self.timing.placements += 1;
-        self.timing.placements_ns += blocks_start.saturating_sub(start);
-        self.timing.blocks_ns += end.saturating_sub(blocks_start);
+        let timing = &mut self.timing;
+        timing.placements += 1;
+        timing.prepare_ns += prepared.saturating_sub(start);
+        timing.checks_ns += checked.saturating_sub(prepared);
+        timing.warm_up_ns += blocks_start.saturating_sub(checked);
+        timing.placements_ns += blocks_start.saturating_sub(start);
+        timing.blocks_ns += self.executor.now_ns().saturating_sub(blocks_start);
         Ok(())
+    }
+
+    /// Brings the sides into the order of a placement.
+    fn sort(&self, live_sides: &mut [Option<LiveSide>], place: PlacementRounds) {
+        let order = self.order(place);
+        live_sides.sort_by_key(|slot| {
+            slot.as_ref()
+                .map_or(order.len(), |live| order.iter().position(|side| *side == live.side).unwrap_or(0))
+        });
     }
 
     /// Releases the older placements if the next one does not fit beside them.
@@ -361,6 +420,20 @@ impl LaunchRunner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the sides are checked before timing: in the first two launches, which show a result that is wrong from the
+    /// start or was remembered by an earlier process. Later launches could only repeat it, and each of them is checked after
+    /// timing.
+    fn needs_checks(&self, live_sides: &[Option<LiveSide>]) -> bool {
+        live_sides.iter().flatten().any(|live| self.checked_before(live.side) < CHECKED_LAUNCHES)
+    }
+
+    /// Returns the number of earlier launches in which a side was checked before timing.
+    fn checked_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].checks.iter();
+        let rows = rows.filter(|row| row.stage == CheckStage::Before && row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
     }
 
     /// Checks every side on an iteration of its own, and twice in the first launch, because a memoized result is right the
@@ -462,18 +535,20 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let WarmUpLimits { confirming, limit_ns } =
-            if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
-        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
+        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
             // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
             // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
-            // part. In a first placement the check before timing has touched them.
+            // part. In a first placement a check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
-            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
+            let untouched = (place.placement > 0 || !self.is_checked) && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limits.limit_ns as f64
+                && !(batches.is_empty() && (untuned || untouched))
+            {
                 break;
             }
             let iterations = warm_up::batch_iterations(known);
@@ -485,25 +560,56 @@ impl LaunchRunner<'_, '_> {
             batches.push(time);
             spent += reply.wall_ns;
         }
-        let Some(live) = slot.as_mut() else { return Ok(()) };
-        let (case, side, launch) = (self.case, live.side, self.launch);
-        let untuned = live.length.is_none();
-        let length = *live.length.get_or_insert_with(|| {
-            SampleLength::choose(live.iteration_ns, self.plan.design.sample_ns, live.clock_step_ns)
-        });
+        let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
-            let steady = warm_up::is_steady(&batches, confirming);
+            let (case, side, launch) = (self.case, live.side, self.launch);
+            let steady = warm_up::is_steady(&batches, known_ns, limits);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
-        }
-        if untuned {
-            let SampleLength { iterations, lead_in } = length;
-            self.emit(&Event::Tuned { case, side, iterations, lead_in });
         }
         Ok(())
     }
 
-    /// Measures a block: a round in a random order, then one in its reverse.
+    /// Sets the length of the samples of each side that has none yet. Sides that run the same benchmark share it, those in
+    /// other parts of the launch included.
+    fn tune(&mut self, live_sides: &mut [Option<LiveSide>]) {
+        let untuned = |live: &&LiveSide| live.length.is_none();
+        let sides: Vec<usize> = live_sides.iter().flatten().filter(untuned).map(|live| live.side).collect();
+        for side in sides {
+            let benchmark = &self.case_plan.sides[side].benchmark;
+            let group: Vec<usize> = (0..self.case_plan.sides.len())
+                .filter(|other| self.case_plan.sides[*other].benchmark == *benchmark)
+                .collect();
+            let alive = live_sides.iter().flatten().filter(|live| group.contains(&live.side));
+            let times: Vec<(f64, Option<u64>)> =
+                alive.map(|live| (live.iteration_ns, live.clock_step_ns)).collect();
+            let Some(shared) = SampleLength::choose_shared(&times, self.plan.design.sample_ns) else {
+                continue;
+            };
+            let earlier = group.iter().find_map(|other| self.state().sides[*other].length);
+            let length = earlier.map_or(shared, |earlier| {
+                // A side of a later part that needs more iterations for its clock is several times as fast. From the next
+                // launch on the others run as many.
+                let least =
+                    times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
+                SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
+            });
+            let length = self.case_plan.design.planted.map_or(length, |share| length.carrying(share));
+            for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
+                live.length = Some(length);
+            }
+            for other in group {
+                let (known, SampleLength { iterations, lead_in }) =
+                    (self.state().sides[other].length, length);
+                let is_alive = live_sides.iter().flatten().any(|live| live.side == other);
+                if known != Some(length) && (known.is_some() || is_alive) {
+                    self.emit(&Event::Tuned { case: self.case, side: other, iterations, lead_in });
+                }
+            }
+        }
+    }
+
+    /// Measures a block: a round in the order of the placement or its reverse, then one in the reverse of that.
     fn block(
         &mut self,
         part: u32,
@@ -512,7 +618,7 @@ impl LaunchRunner<'_, '_> {
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
         let slots: Vec<usize> = (0..live_sides.len()).filter(|slot| live_sides[*slot].is_some()).collect();
-        let order = block_order(self.plan.seed, &self.case_plan.label(), place.round(block, 0), &slots);
+        let order = block_order(&slots, block);
         let mut flags = Vec::new();
         for half in 0..2 {
             let round = place.round(block, half);
@@ -531,7 +637,8 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
-                live.audit.add(&reply, elapsed_ns);
+                live.audit.account(&reply, elapsed_ns);
+                self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
@@ -563,29 +670,36 @@ impl LaunchRunner<'_, '_> {
     /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
     fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
-        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+        let more = self.case_plan.design.planted.filter(|_| is_head).map_or(0, |share| length.planted(share));
+        SampleLength { iterations: length.iterations + more, ..length }
     }
 
-    /// Returns the number of earlier launches in which a side was metered.
-    fn metered_before(&self, side: usize) -> usize {
-        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
-        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
+    fn is_to_be_metered(&self, live: &LiveSide) -> bool {
+        if live.handles.is_empty() || !live.modes.contains(&Mode::Metered) {
+            return false;
+        }
+        let rows = self.state().sides[live.side].metered.iter().filter(|row| row.launch < self.launch);
+        let launches = rows.clone().map(|row| row.launch).collect::<BTreeSet<_>>().len();
+        if live.iteration_ns > LONG_METERED_NS {
+            return launches < METERED_LAUNCHES_IF_LONG;
+        }
+        let agree = rows.clone().zip(rows.skip(1)).all(|(row, next)| row.readings == next.readings);
+        launches < METERED_LAUNCHES || !agree
     }
 
-    /// Takes one metered sample of each side, on its latest placement.
+    /// Takes one metered sample of each side that is still to be metered, on its latest placement.
     fn meter(
         &mut self,
         part: u32,
         placement: u32,
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
+        if self.case_plan.design.stage == Stage::Layouts {
+            return Ok(());
+        }
         for slot in live_sides.iter_mut() {
-            let wanted = slot.as_ref().is_some_and(|live| {
-                let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
-                let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
-                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
-            });
-            if !wanted {
+            if !slot.as_ref().is_some_and(|live| self.is_to_be_metered(live)) {
                 continue;
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
@@ -641,14 +755,15 @@ impl LaunchRunner<'_, '_> {
             })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         if let Some(live) = slot.as_mut() {
             live.last = Some(LastSample {
                 handle: live.handle(),
                 round,
                 index: (lead_in + iterations).saturating_sub(1),
             });
+            live.audit.add(Observed { reply: &reply, mode, iterations, sent_ns, elapsed_ns });
         }
-        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         let refuted = slot.as_ref().and_then(|live| {
             let step_ns = live.clock_step_ns;
             refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode};
 use perfharness_record::{CaseEnd, Contamination, Outcome, Pairing};
-use perfharness_verdict::{Block, Launch, Paired, Placement, log_ratio};
+use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
-use super::{SampleLength, WarmUp};
+use super::{SampleLength, TimeAudit, WarmUp};
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,8 +55,26 @@ pub struct LaunchRow {
     pub anchor_ns: Option<f64>,
     /// Unix time of its start, in ms.
     pub unix_ms: u64,
+    /// Parts and sides, in the order in which their workers were opened.
+    pub opened: Vec<(u32, usize)>,
+    /// Layouts of the programs of sides, where it is not the first.
+    pub layouts: BTreeMap<usize, u32>,
     /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
+}
+
+impl LaunchRow {
+    /// Returns which of a pair was opened first in the part that they share.
+    fn lead(&self, candidate: usize, reference: usize) -> Lead {
+        let place = |part: u32, side: usize| self.opened.iter().position(|opened| *opened == (part, side));
+        let both =
+            self.opened.iter().find_map(|(part, _)| place(*part, candidate).zip(place(*part, reference)));
+        match both {
+            Some((candidate, reference)) if candidate < reference => Lead::Candidate,
+            Some(_) => Lead::Reference,
+            None => Lead::Unknown,
+        }
+    }
 }
 
 /// One side.
@@ -76,6 +94,8 @@ pub struct SideState {
     pub usage: Vec<UsageRow>,
     /// Notes of its worker for the user, each once.
     pub notes: Vec<String>,
+    /// Audits of its worker's times, one for each launch.
+    pub audits: Vec<TimeAudit>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -92,6 +112,8 @@ pub struct SampleRow {
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRow {
+    /// The launch.
+    pub launch: u32,
     /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
@@ -157,6 +179,8 @@ impl CaseState {
                     load_average: *load_average,
                     anchor_ns: *anchor_ns,
                     unix_ms: *unix_ms,
+                    opened: Vec::new(),
+                    layouts: BTreeMap::new(),
                     timing: None,
                 });
             }
@@ -172,7 +196,7 @@ impl CaseState {
                 self.samples.extend(rows);
             }
             Event::LaunchFinished { launch, timing, .. } => {
-                if let Some(row) = self.launches.iter_mut().rfind(|row| row.launch == *launch) {
+                if let Some(row) = self.launch_mut(*launch) {
                     row.timing = Some(*timing);
                 }
             }
@@ -186,10 +210,17 @@ impl CaseState {
             | Event::Tuned { side, .. }
             | Event::Checked { side, .. }
             | Event::WorkerFinished { side, .. }
+            | Event::Audited { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
                     self.pending.clear();
+                }
+                if let Event::WorkerOpened { launch, part, side, layout, .. } = event
+                    && let Some(row) = self.launch_mut(*launch)
+                {
+                    row.layouts.insert(*side, *layout);
+                    row.opened.push((*part, *side));
                 }
                 if let Some(side) = self.sides.get_mut(*side) {
                     side.apply(event);
@@ -198,13 +229,26 @@ impl CaseState {
         }
     }
 
+    fn launch_mut(&mut self, number: u32) -> Option<&mut LaunchRow> {
+        self.launches.iter_mut().rfind(|row| row.launch == number)
+    }
+
+    /// Returns which of a pair was opened first in a launch.
+    fn lead(&self, launch: u32, candidate: usize, reference: usize) -> Lead {
+        let row = self.launches.iter().rfind(|row| row.launch == launch);
+        row.map_or(Lead::Unknown, |row| row.lead(candidate, reference))
+    }
+
     /// Returns the time of its launches so far, in ns. An interrupted launch counts with the time of its samples.
     pub fn spent_ns(&self) -> u64 {
         let finished: u64 = self.launches.iter().filter_map(|l| Some(l.timing?.total_ns)).sum();
-        let cut_off = |row: &&SampleRow| {
-            self.launches.iter().any(|l| l.launch == row.sample.launch && l.timing.is_none())
-        };
-        finished + self.samples.iter().filter(cut_off).map(|row| row.sample.wall_ns).sum::<u64>()
+        let cut_off: BTreeSet<u32> =
+            self.launches.iter().filter(|l| l.timing.is_none()).map(|l| l.launch).collect();
+        if cut_off.is_empty() {
+            return finished;
+        }
+        let samples = self.samples.iter().map(|row| &row.sample).filter(|s| cut_off.contains(&s.launch));
+        finished + samples.map(|sample| sample.wall_ns).sum::<u64>()
     }
 
     /// Returns the sides that are still to be measured.
@@ -290,12 +334,11 @@ impl CaseState {
                 _ => None,
             }
         };
-        tree.values()
-            .map(|placements| -> Launch {
-                placements
-                    .values()
-                    .map(|blocks| -> Placement { blocks.values().filter_map(block).collect() })
-                    .collect()
+        let placement = |blocks: &BTreeMap<u32, Rounds>| blocks.values().filter_map(block).collect();
+        tree.iter()
+            .map(|(launch, placements)| Launch {
+                placements: placements.values().map(placement).collect(),
+                lead: self.lead(*launch, candidate, reference),
             })
             .collect()
     }
@@ -307,7 +350,8 @@ impl CaseState {
             let figure = |row: &SampleEvent| Some((row.launch, row.readings.get(metric)?.value()?));
             rows.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
         };
-        one_for_each_launch(&figures(candidate), &figures(reference))
+        let lead = |launch| self.lead(launch, candidate, reference);
+        one_for_each_launch(&figures(candidate), &figures(reference), lead)
     }
 
     /// Returns the timed samples that count.
@@ -342,18 +386,20 @@ fn paired_by_launch(
         }
         by_launch.into_iter().filter_map(|(l, v)| Some((l, perfharness_verdict::median(&v)?))).collect()
     };
-    one_for_each_launch(&levels(candidate), &levels(reference))
+    one_for_each_launch(&levels(candidate), &levels(reference), |_| Lead::Unknown)
 }
 
-fn one_for_each_launch(candidates: &BTreeMap<u32, f64>, references: &BTreeMap<u32, f64>) -> Paired {
-    let ratio = |(launch, c): (&u32, &f64)| Some(log_ratio(*c, *references.get(launch)?));
-    let launches = candidates.iter().filter_map(ratio);
-    launches
-        .map(|d| Launch {
-            placements: vec![Placement { blocks: vec![Block::new(d, d)] }],
-            ..Launch::default()
-        })
-        .collect()
+fn one_for_each_launch(
+    candidates: &BTreeMap<u32, f64>,
+    references: &BTreeMap<u32, f64>,
+    lead: impl Fn(u32) -> Lead,
+) -> Paired {
+    let launch = |(launch, c): (&u32, &f64)| {
+        let d = log_ratio(*c, *references.get(launch)?);
+        let placements = vec![Placement { blocks: vec![Block::new(d, d)] }];
+        Some(Launch { placements, lead: lead(*launch) })
+    };
+    candidates.iter().filter_map(launch).collect()
 }
 
 impl SideState {
@@ -370,7 +416,8 @@ impl SideState {
                 self.length = Some(SampleLength { iterations: *iterations, lead_in: *lead_in });
             }
             Event::Sampled(sample) => self.metered.push(sample.clone()),
-            Event::Checked { stage, round, index, reply, .. } => self.checks.push(CheckRow {
+            Event::Checked { launch, stage, round, index, reply, .. } => self.checks.push(CheckRow {
+                launch: *launch,
                 stage: *stage,
                 round: *round,
                 index: *index,
@@ -381,6 +428,7 @@ impl SideState {
                 peak_rss_bytes: *peak_rss_bytes,
                 cpu_ns: *cpu_ns,
             }),
+            Event::Audited { audit, .. } => self.audits.push(audit.clone()),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

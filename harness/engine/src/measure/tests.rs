@@ -3,6 +3,7 @@
 mod effects;
 mod failures;
 mod following;
+mod layouts;
 mod memory;
 mod metered;
 mod order;
@@ -60,6 +61,7 @@ impl Scenario {
                 skip: None,
                 expect: OutcomeKind::Ok,
                 memory_bytes: None,
+                layout: None,
             };
             let sides_of_plan = VARIANTS.into_iter().take(sides.len()).enumerate().map(side).collect();
             plans.push(CasePlan {
@@ -120,6 +122,12 @@ impl Scenario {
     fn side(mut self, side: usize, change: impl FnOnce(&mut Side)) -> Self {
         change(&mut self.plan.cases[0].sides[side]);
         self
+    }
+
+    /// Makes the first two sides of the first case the base and the head of one benchmark.
+    fn versions(self) -> Self {
+        let benchmark = self.plan.cases[0].sides[0].benchmark.clone();
+        self.side(0, |side| side.origin = Origin::Base).side(1, |side| side.benchmark = benchmark)
     }
 
     /// Sets the memory that the sides declare, on a machine with 100 bytes.

@@ -13,6 +13,7 @@ use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 
 use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
+use super::words;
 
 /// Layout of the text. The text always has styles; the terminal removes them if they are unwanted.
 #[derive(Clone, Copy, Debug)]
@@ -110,12 +111,18 @@ pub(super) fn with_figures<'a>(benchmarks: &[&'a BenchmarkRecord]) -> Vec<&'a Be
     benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect()
 }
 
-/// Renders the notes of workers; each distinct note once.
+/// Renders the notes of workers, each distinct note once, and the times that are not believed.
 fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
     let notes = benchmarks.iter().flat_map(|b| b.notes.iter().map(|note| (note, b.id.variant.as_str())));
     let mut text = String::new();
     for (note, variants) in grouped(notes) {
         detail(&mut text, &format!("{}: {note}", variants.join(", ")), layout, 2);
+    }
+    for benchmark in benchmarks {
+        for suspicion in &benchmark.suspect {
+            let line = format!("{} suspect: {}", benchmark.id.variant, words::suspected(suspicion));
+            detail(&mut text, &line, layout, 2);
+        }
     }
     text
 }
@@ -361,15 +368,28 @@ fn claim_detail(claim: &ClaimRecord, words: &ClaimWords<'_>) -> String {
 fn time_use(record: &RunRecord) -> String {
     let time = record.run.time;
     let part = |seconds: f64, what: &str| format!("{} {what}", units::duration(seconds.max(0.0) * 1e9));
-    let parts = [
+    let mut parts = vec![
         part(time.samples_s, "in timed samples"),
         part(time.blocks_s - time.samples_s, "between them (inputs, lead-in)"),
-        part(time.placements_s, "for set-up and warm-up"),
-        part(
-            time.launches_s - time.placements_s - time.blocks_s,
-            "for processes, checks and metered samples",
-        ),
     ];
+    if time.processes_s > 0.0 {
+        let named = [
+            (time.warm_up_s, "for warm-up"),
+            (time.processes_s, "for processes"),
+            (time.prepare_s, "for preparing"),
+            (time.checks_s, "for checks"),
+            (time.metered_s, "in metered samples"),
+        ];
+        let rest = time.launches_s - time.blocks_s - named.iter().map(|(seconds, _)| seconds).sum::<f64>();
+        parts.extend(
+            named.into_iter().chain([(rest, "for the rest")]).map(|(seconds, what)| part(seconds, what)),
+        );
+    } else {
+        // A record of an earlier version knows no more.
+        let rest = time.launches_s - time.placements_s - time.blocks_s;
+        parts.push(part(time.placements_s, "for set-up and warm-up"));
+        parts.push(part(rest, "for processes, checks and metered samples"));
+    }
     let all = units::duration(time.launches_s * 1e9);
     format!("measured for {all} on {}: {}", record.machine.class, parts.join(", "))
 }

@@ -1,6 +1,7 @@
 //! Results: planted effects, drift, contamination.
 
 use perfharness_record::{Contamination, Flag};
+use perfharness_verdict::Block;
 use rstest::rstest;
 
 use super::*;
@@ -16,6 +17,26 @@ fn a_planted_ratio_is_found_exactly() {
     assert_eq!((found.launches, found.placements, found.rounds), (8, 32, 128));
     assert_eq!((found.empty_launches, found.empty_placements), (0, 0));
     assert!((scenario.estimate(0, 1).theta + 2.0_f64.ln()).abs() < EXACT);
+}
+
+#[test]
+fn a_planted_slowdown_is_the_share_of_the_work_however_few_iterations_a_sample_has() {
+    for (iteration_ns, share) in [(3.0 * MS, 0.03), (0.1 * MS, 0.1), (50.0 * MS, 0.5), (1000.0, 0.015)] {
+        let sides = [Script::steady(iteration_ns), Script::steady(iteration_ns)];
+        let mut scenario = Scenario::of(sides).versions();
+        scenario.plan.cases[0].design.planted = Some(share);
+        let scenario = scenario.run();
+        let found = scenario.estimate(1, 0).theta.exp_m1();
+        assert!(found >= share - 1e-9 && found <= 1.05 * share + 1e-9, "{iteration_ns}: {share} {found}");
+        let counted = |side| scenario.counted(side)[0].iterations;
+        assert_eq!(counted(0), counted(1), "both sides are charged for the same iterations");
+        let worked = |side: usize| {
+            let samples = scenario.sample_requests(side);
+            samples.iter().filter(|s| s.mode == Mode::Timed).map(|s| s.iterations).max().unwrap()
+        };
+        assert_eq!(worked(0), counted(0));
+        assert!(worked(1) > counted(1));
+    }
 }
 
 #[test]
@@ -44,19 +65,15 @@ fn a_steady_drift_of_the_machine_cancels() {
         logs.iter().sum::<f64>() / logs.len() as f64
     };
     let unpaired = error(mean_log(1, 4..8) - mean_log(0, 0..4));
-    // Pairing rounds without their reverse would find this.
-    let first_rounds = error(mean_of_first_rounds(&scenario));
     assert!(blocks < 1e-3, "{blocks}");
     assert!(unpaired > 100.0 * blocks, "{unpaired} against {blocks}");
-    assert!(first_rounds > 2.0 * blocks, "{first_rounds} against {blocks}");
-}
-
-fn mean_of_first_rounds(scenario: &Scenario) -> f64 {
+    // Each block alone is free of it, but a round without its reverse is not.
     let paired = scenario.case().paired(1, 0);
     let placements = paired.launches.iter().flat_map(|launch| &launch.placements);
-    let firsts: Vec<f64> =
-        placements.flat_map(|placement| &placement.blocks).map(|block| block.first).collect();
-    firsts.iter().sum::<f64>() / firsts.len() as f64
+    let all: Vec<Block> = placements.flat_map(|placement| placement.blocks.clone()).collect();
+    let worst = |value: fn(&Block) -> f64| all.iter().map(|b| error(value(b))).fold(0.0, f64::max);
+    let (rounds, blocks) = (worst(|block| block.first), worst(Block::mean));
+    assert!(rounds > 100.0 * blocks, "{rounds} against {blocks}");
 }
 
 #[rstest]
@@ -88,6 +105,27 @@ fn a_disturbance_from_outside_drops_its_block_for_all_sides(
         assert_eq!((found.rounds, found.theta), (126, 0.0));
     }
     assert_eq!(scenario.counted(0).len(), 126);
+}
+
+#[test]
+fn the_parts_of_a_launch_add_up_to_its_time() {
+    let sides =
+        [Script::steady(MS).costs(7_000_000, 3_000_000).finish_costs(2_000_000), Script::steady(2.0 * MS)];
+    for memory in [[0, 0], [40, 40]] {
+        let scenario = Scenario::of(sides.clone()).memory(&memory).run();
+        for launch in &scenario.case().launches {
+            let t = launch.timing.unwrap();
+            let parts = [t.processes_ns, t.prepare_ns, t.checks_ns, t.warm_up_ns, t.blocks_ns, t.metered_ns];
+            assert!(parts.iter().sum::<u64>().abs_diff(t.total_ns) <= 10, "{t:?}");
+            // The other side has the mock's own costs: 5 ms, 1 ms and none.
+            assert_eq!(t.processes_ns, 14_000_000);
+            assert_eq!(t.prepare_ns, 4 * 4_000_000);
+            let samples = scenario.timed().into_iter().filter(|s| s.launch == launch.launch);
+            assert_eq!(t.samples_ns, samples.map(|s| s.wall_ns).sum::<u64>());
+            assert!(t.samples_ns < t.blocks_ns);
+            assert_eq!((t.checks_ns > 0, t.metered_ns > 0), (launch.launch < 2, launch.launch < 4));
+        }
+    }
 }
 
 #[test]
