@@ -232,6 +232,7 @@ fn two_records_are_compared_and_their_times_are_advisory() {
 #[test]
 fn benchmarks_are_calibrated_against_themselves() {
     let harness = accepted();
+    let figures = format!("baselines/{}", baseline(&harness));
     let call = harness.call("calibrate spin/short/plus10 --launches 8 --json").worker("good");
     let found = call.done().code(0).says(&["kept in"]).json();
     let row = &found["rows"][0];
@@ -242,7 +243,6 @@ fn benchmarks_are_calibrated_against_themselves() {
     if let Some(planted) = row["planted"].as_object() {
         assert!(planted["share"].as_f64().unwrap() > 0.0 && planted["effect"].is_number(), "{found:#}");
     }
-    let figures = format!("baselines/{}", baseline(&harness));
     let file = figures.replace(".json", ".calibration.json");
     assert!(harness.read(&file).contains("\"id\":\"spin/short/plus10\",\"definition\":1,\"launches\":8,"));
     harness.call("baseline check").done().code(0);
