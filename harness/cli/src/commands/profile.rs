@@ -141,7 +141,7 @@ impl Profiling<'_> {
     fn take(mut self, known: impl Fn(&Side) -> Option<Profiled>) -> Taken {
         let occasion = Occasion { taken: Timestamp::now().to_string(), run: self.run.take() };
         let mut taken = Taken { shots: Vec::new(), interrupted: false, occasion };
-        for case in &self.plan.cases {
+        for case in self.plan.first() {
             let first = taken.shots.len();
             for side in &case.sides {
                 let profiled = known(side).map_or_else(|| self.one(case, side), Ok);

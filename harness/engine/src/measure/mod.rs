@@ -14,6 +14,7 @@ mod executor;
 mod following;
 mod frame;
 mod launch;
+mod layouts;
 #[cfg(test)]
 mod mock;
 mod order;
@@ -39,6 +40,7 @@ pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
 pub use following::follow_side;
 pub use frame::has_answer;
 pub use launch::Interrupted;
+pub use layouts::compared;
 pub use plausible::TimeAudit;
 pub(crate) use plausible::suspicions;
 pub use process::{ProcessExecutor, describe, forget_repository};

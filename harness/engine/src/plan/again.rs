@@ -12,7 +12,7 @@ use super::{CaseDesign, CasePlan, Plan};
 /// number of launches.
 pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
     let mut cases = Vec::new();
-    for case in &plan.cases {
+    for case in plan.cases.iter().filter(|case| case.design.stage.is_first()) {
         for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
             let Some(launches) = flags.get(&side.benchmark) else { continue };
             let reference = side.reference.map(|at| Side { reference: None, ..case.sides[at].clone() });
@@ -37,7 +37,7 @@ pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<Case
 /// Both sides are the judged code, so that what it changed does not add to the slowdown.
 pub fn planted(plan: &Plan, plants: &BTreeMap<BenchmarkId, Plant>) -> Vec<CasePlan> {
     let mut cases = Vec::new();
-    for case in &plan.cases {
+    for case in plan.cases.iter().filter(|case| case.design.stage.is_first()) {
         for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
             let Some(Plant { share, terms }) = plants.get(&side.benchmark) else { continue };
             let design = CaseDesign {

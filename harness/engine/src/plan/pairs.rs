@@ -26,7 +26,7 @@ impl Judging<'_> {
     /// The terms by which the gate judges the wall time of a pair.
     fn terms(&self, side: &Side, variant: &VariantDef) -> RowTerms {
         let wall = MetricDef::time(standard::WALL_TIME, "");
-        let uses_gpu = needs_gpu(variant);
+        let uses_gpu = is_for_gpu(variant);
         let subject = Subject {
             benchmark: &side.benchmark,
             metric: &wall,
@@ -39,15 +39,19 @@ impl Judging<'_> {
     }
 }
 
+/// Whether a benchmark of a case computes on a GPU.
+pub fn needs_gpu(catalog: &Catalog, case: &CasePlan) -> bool {
+    case.sides.iter().filter_map(|side| variant(catalog, side)).any(is_for_gpu)
+}
+
 /// Whether a variant computes on a GPU.
-fn needs_gpu(variant: &VariantDef) -> bool {
+fn is_for_gpu(variant: &VariantDef) -> bool {
     variant.needs.iter().any(|need| need == GPU)
 }
 
 /// Whether a benchmark of a selection computes on a GPU.
 pub fn any_needs_gpu(catalog: &Catalog, selection: &Selection) -> bool {
-    let sides = selection.cases.iter().flat_map(|case| &case.sides);
-    sides.filter_map(|side| variant(catalog, side)).any(needs_gpu)
+    selection.cases.iter().any(|case| needs_gpu(catalog, case))
 }
 
 /// The definition of the variant of a side.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
 use perfharness_record::baseline::calibration::Calibration;
-use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord};
+use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord, WorkerCommand};
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::Adapter;
 
 use super::workers::{ask, insist_on_workloads};
@@ -14,7 +15,7 @@ use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
 use crate::measure::ProcessExecutor;
 use crate::plan::{
-    CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, pairs, select,
+    CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, pairs, select, with_layouts,
 };
 use crate::probe::listed_adapter;
 use crate::read_machine;
@@ -83,7 +84,15 @@ impl PlannedRun {
                 } else {
                     let adapter = adapter(&selection, &catalog, listener);
                     let judging = Judging { policy: &base.policy, adapter };
-                    pairs(&catalog, &selection, &before, run.workers.len(), judging)
+                    let pairs = pairs(&catalog, &selection, &before, run.workers.len(), judging);
+                    // A comparison of layouts serves times, and fewer launches do not judge any.
+                    let judges = |launches: u32| launches as usize >= MIN_LAUNCHES_TO_DECIDE;
+                    let workers: Vec<&WorkerCommand> = run.workers.iter().chain(&base.workers).collect();
+                    if run.launches.is_none_or(judges) {
+                        with_layouts(pairs, &catalog, &workers)
+                    } else {
+                        pairs
+                    }
                 };
                 let base = BaseFacts {
                     source: base.source.clone(),
@@ -171,7 +180,7 @@ fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &RunSpec) -> S
 fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     let is_timed = |case: &&CasePlan| match request.against {
         // A benchmark without a base has no time to compare.
-        ComparedWith::Base(_) => case.sides.len() > 1,
+        ComparedWith::Base(_) => case.design.stage.is_first() && case.sides.len() > 1,
         ComparedWith::References | ComparedWith::Itself { .. } => {
             case.sides.iter().any(|side| side.skip.is_none())
         }

@@ -37,7 +37,7 @@ pub(super) fn workers(planted: f64) -> anyhow::Result<[WorkerCommand; 2]> {
         name: name.into(),
         command: vec![program.clone(), "worker".into()],
         env: BTreeMap::from([(VARIABLE.to_owned(), format!("time={factor:.3}"))]),
-        folder: None,
+        ..WorkerCommand::default()
     };
     Ok([worker("base", 1.0), worker("head", planted)])
 }

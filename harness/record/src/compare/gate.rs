@@ -4,6 +4,7 @@ mod acknowledgement;
 mod against_base;
 mod against_baseline;
 mod confirmation;
+mod layouts;
 mod plants;
 mod suspect;
 #[cfg(test)]
@@ -63,6 +64,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
     doubt_suspects(&mut rows, &judging);
+    remarks.extend(layouts::remarks(record));
     confirm_flags(&mut rows, &judging);
     see_by_any(&mut rows);
     acknowledge(&mut rows, terms, &mut remarks);
@@ -280,7 +282,8 @@ impl Judging<'_> {
     /// The terms that a time of a benchmark is judged by.
     fn row_terms(&self, subject: &Subject<'_>) -> RowTerms {
         let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
-        self.terms.policy.terms(subject, calibrated, 0.0)
+        let layout_spread = self.record.explained_by_layout(subject.benchmark);
+        self.terms.policy.terms(subject, calibrated, layout_spread)
     }
 }
 

@@ -40,6 +40,23 @@ pub struct GatePolicy {
     /// True, the default, if workers read files of the sources when they run. Where they do not, builds that are
     /// the same to the byte need no measuring.
     pub reads_sources: Option<bool>,
+    /// Links of each side that are measured: the program as built, and others with the same code in another order. 1 to 16;
+    /// 4 by default.
+    #[serde(deserialize_with = "layouts")]
+    pub layouts: Option<u32>,
+}
+
+/// The most links of a side.
+const MOST_LAYOUTS: u32 = 16;
+
+fn layouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = u32::deserialize(deserializer)?;
+    if (1..=MOST_LAYOUTS).contains(&number) {
+        return Ok(Some(number));
+    }
+    let message =
+        format!("`layouts` is {number}; write a number from 1, the program as built, to {MOST_LAYOUTS}");
+    Err(de::Error::custom(message))
 }
 
 /// A rule for some benchmarks and metrics. Whatever it leaves out stays as it is.

@@ -449,6 +449,7 @@ fn against_base(theta: f64) -> RunRecord {
         versions: None,
         redefined: Vec::new(),
         selected: selected.collect(),
+        layouts: Vec::new(),
         benchmarks: record.benchmarks.clone(),
         comparisons: VARIANTS.map(|id| serde_json::from_value(comparison(id, id, theta)).unwrap()).to_vec(),
     });

@@ -16,8 +16,7 @@ fn with_plant(theta: f64, half_width: f64) -> RunRecord {
     head.sample = Some(SampleRecord { iterations: 200, lead_in: 1, planted: Some(20) });
     let mut found: ComparisonRecord =
         serde_json::from_value(comparison("optimized", "optimized", theta)).unwrap();
-    found.estimate.interval =
-        Some(perfharness_verdict::Interval { lower: theta - half_width, upper: theta + half_width });
+    found.estimate.interval = Some(Interval { lower: theta - half_width, upper: theta + half_width });
     let cases = record.cases.clone();
     record.planted = Some(FreshRecord { cases, benchmarks: vec![head], comparisons: vec![found] });
     record
