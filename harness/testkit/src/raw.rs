@@ -3,6 +3,8 @@
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use perfharness_known_work::Spin;
 use perfharness_platform::clock;
@@ -12,8 +14,8 @@ use serde_json::{Value, json};
 pub const ENDLESS_BYTES: usize = 200 << 20;
 
 const STEPS: u64 = 40_000;
-/// Iterations of every sample of `same-time`, which take more than a millisecond.
-const SAME_ITERATIONS: u64 = 25;
+/// Time of every sample of `same-time`.
+const SAME_TIME: Duration = Duration::from_millis(2);
 
 /// Size of the answer of `huge-frame`.
 pub const HUGE_BYTES: usize = 60 << 20;
@@ -61,7 +63,7 @@ pub enum Mode {
     Exaggerates,
     /// Reports that each sample took a tenth of its time, and that it did nothing else meanwhile.
     Understates,
-    /// Does the same work in each sample, however many iterations it is asked for.
+    /// Takes the same time for each sample, however many iterations it is asked for.
     SameTime,
     /// Declares more work for each iteration than any machine does in its time.
     BelowFloor,
@@ -198,8 +200,10 @@ impl Mode {
                 Answer::Frame(ok(id, &self.falsified(reply(op, request))))
             }
             (Self::SameTime, "sample") => {
-                let reply = sample(&json!({ "lead_in": 0, "iterations": SAME_ITERATIONS }));
-                Answer::Frame(ok(id, &reply))
+                let (start_ns, start) = (clock::monotonic_ns(), clock::now());
+                thread::sleep(SAME_TIME);
+                let wall_ns = start.elapsed().as_nanos() as u64;
+                Answer::Frame(ok(id, &json!({ "start_ns": start_ns, "wall_ns": wall_ns })))
             }
             (Self::BelowFloor, "describe") => {
                 let mut reply = reply(op, request);

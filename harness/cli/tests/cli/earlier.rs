@@ -11,6 +11,7 @@
 //! verdicts on what regressed stayed. Two things did change since, which these files do not show: a gate judges a
 //! record by the policy of its base where the repository has that commit, and the journal of an interrupted run cannot be
 //! resumed.
+//! Baselines have format 2 since: what format 1 says of a calibration is neither shown nor written again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

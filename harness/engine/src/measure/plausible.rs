@@ -40,9 +40,10 @@ const PACE_LAUNCHES: usize = 2;
 const LONGER: u64 = 2;
 /// Share of the time that the further iterations of a longer sample ought to take, below which its time does not follow
 /// them. The first iteration of a sample may be slower than the rest, but not by so much.
-const FOLLOWS: f64 = 0.1;
-/// Fewest samples of either length. The fastest of them counts, as a disturbance only makes a sample slower.
-const FEWEST_OF_LENGTH: u32 = 8;
+const FOLLOWS: f64 = 0.2;
+/// Fewest samples of either length. The fastest of them counts, as a disturbance only makes a sample slower. The short ones
+/// are batches of the warm-up that follow another one, so that caches are warm.
+const FEWEST_OF_LENGTH: u32 = 4;
 /// Fewest metered samples, of which there is one in a launch.
 const FEWEST_METERED: u32 = 2;
 
@@ -384,7 +385,7 @@ mod tests {
         };
         let due = Suspicion::SameTime { few: 10, few_ns: 5 * MS, many: 40, many_ns: 5 * MS };
         assert_eq!(found(|_| 5 * MS, 8), [due]);
-        assert_eq!(found(|_| 5 * MS, 3), [], "too few to tell");
+        assert_eq!(found(|_| 5 * MS, 1), [], "too few to tell");
         assert_eq!(found(|n| n * MS, 8), []);
         assert_eq!(found(|n| 5 * MS + n * MS, 8), [], "a fixed part, such as a fence");
         assert_eq!(found(|n| if n < 12 { 2 * n * MS } else { n * MS }, 8), [], "the first ones are slow");
@@ -395,7 +396,7 @@ mod tests {
         let found = |metered_ns: u64, count: usize| {
             let audit = || {
                 let mut audit = TimeAudit::default();
-                (0..4).for_each(|_| audit.add(observed(&sample(5 * MS), 1, 0, 6 * MS)));
+                (0..2).for_each(|_| audit.add(observed(&sample(5 * MS), 1, 0, 6 * MS)));
                 let reply = sample(metered_ns);
                 audit.add(Observed { mode: Mode::Metered, ..observed(&reply, 2, 0, 20 * MS) });
                 audit

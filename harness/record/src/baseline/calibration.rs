@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::{BenchmarkId, Digest};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::{
@@ -32,7 +31,7 @@ pub struct Calibration {
 }
 
 /// Calibration of one benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibrated {
     /// Its id.
@@ -76,10 +75,9 @@ impl Calibration {
 }
 
 /// The calibration of one machine class, as a file.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "perfharness calibration, format 1")]
-pub(crate) struct CalibrationFile {
+struct CalibrationFile {
     /// Version of this format.
     #[serde(rename = "format")]
     _format: u32,

@@ -197,6 +197,20 @@ mod tests {
         terms.judge(&worsening, terms.visible(&worsening))
     }
 
+    #[test]
+    fn a_calibration_tells_what_a_row_could_see_before_it_is_measured() {
+        let sees = |sd, launches| terms().could_see_with(sd, launches, 0.99).exp_m1();
+        let rounded = |share: f64| (share * 1e6).round() / 1e6;
+        assert_eq!(rounded(sees(0.02, 16)), 0.05);
+        assert_eq!(rounded(sees(0.001, 16)), 0.03, "no less than what matters");
+        assert!(sees(0.1, 64) < sees(0.1, 32) && sees(0.1, 32) < sees(0.1, 16));
+        assert_eq!(sees(f64::NAN, 16), f64::INFINITY);
+        // A calm row that was calibrated sees as much as was told of it.
+        let calm = measured(0.0, 0.001, 16);
+        let calibrated = RowTerms { calibrated: Some(0.1), ..terms() };
+        assert_eq!(calibrated.could_see(&calm), terms().could_see_with(0.1, 16, 0.99));
+    }
+
     #[rstest]
     #[case::surely_more(0.05, 0.02, Verdict::Regressed)]
     #[case::surely_more_than_none_and_across_the_threshold(0.032, 0.03, Verdict::Regressed)]
