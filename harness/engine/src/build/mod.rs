@@ -209,6 +209,8 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
         environments: used.clone(),
         opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
+        stolen_share: row.timing.and_then(|timing| timing.stolen_share()).map(Number),
+        dropped: row.dropped,
     };
     CaseRecord {
         workload: case_plan.workload.clone(),
