@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
+use crate::{CaseEnd, Contamination, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -298,6 +298,12 @@ pub struct LaunchRecord {
     pub layouts: BTreeMap<String, u32>,
     /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
+    /// Time that somebody else ran on its CPUs while it was timed, as a share of that time, where the system counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_share: Option<Number>,
+    /// Reason why the whole launch does not count, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Contamination>,
 }
 
 /// One benchmark.

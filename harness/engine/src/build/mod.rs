@@ -241,6 +241,8 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
         layouts: layouts(row),
         opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
+        stolen_share: row.timing.and_then(|timing| timing.stolen_share()).map(Number),
+        dropped: row.dropped,
     };
     CaseRecord {
         workload: case_plan.workload.clone(),
@@ -558,7 +560,10 @@ fn harness_facts() -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use perfharness_record::Contamination;
+
     use super::*;
+    use crate::measure::Event;
 
     #[test]
     fn every_metric_of_the_harness_is_measured_by_its_own_name() {
@@ -574,5 +579,62 @@ mod tests {
             let reason = found[metric].value.absence();
             assert!(reason.is_some_and(|reason| reason != UNKNOWN_METRIC), "{metric}: {reason:?}");
         }
+    }
+
+    #[test]
+    fn a_launch_names_its_sides_in_the_order_of_opening_and_says_why_it_does_not_count() {
+        let side = |variant: &str, origin| Side {
+            benchmark: format!("w/c/{variant}").parse().unwrap(),
+            origin,
+            worker: 0,
+            reference: None,
+            skip: None,
+            expect: OutcomeKind::Ok,
+            memory_bytes: None,
+        };
+        let record = |sides: Vec<Side>| {
+            let case_plan = CasePlan {
+                workload: "w".parse().unwrap(),
+                version: 1,
+                case: "c".parse().unwrap(),
+                sides,
+                design: crate::plan::CaseDesign::default(),
+            };
+            let mut state = RunState::new([2]);
+            let (case, launch) = (0, 4);
+            state.apply(&Event::LaunchStarted {
+                case,
+                launch,
+                placements: 1,
+                blocks: 3,
+                load_average: None,
+                anchor_ns: None,
+                unix_ms: 5,
+            });
+            let hello: perfharness_contract::protocol::HelloReply =
+                serde_json::from_str(r#"{"protocol":1}"#).unwrap();
+            for side in [1, 0] {
+                state.apply(&Event::WorkerOpened {
+                    case,
+                    side,
+                    launch,
+                    part: 0,
+                    hello: hello.clone(),
+                    pid: None,
+                });
+            }
+            let timing = LaunchTiming { blocks_ns: 200, stolen_ns: Some(50), ..LaunchTiming::default() };
+            let dropped = Some(Contamination::Steal);
+            state.apply(&Event::LaunchFinished { case, launch, timing, dropped });
+            case_record(&case_plan, &state.cases[0], &[None, None]).launches.remove(0)
+        };
+        let versions = record(vec![side("fast", Origin::Base), side("fast", Origin::Head)]);
+        assert_eq!(versions.opened, ["head", "base"]);
+        assert_eq!(
+            (versions.stolen_share, versions.dropped),
+            (Some(Number(0.25)), Some(Contamination::Steal))
+        );
+        let variants = record(vec![side("slow", Origin::Head), side("fast", Origin::Head)]);
+        assert_eq!(variants.opened, ["fast", "slow"]);
     }
 }

@@ -135,7 +135,7 @@ impl PlanRunner<'_, '_> {
         loop {
             self.end_comparisons_of_layouts();
             let mut open = self.open();
-            open.sort_by_key(|case| {
+            open.sort_by_cached_key(|case| {
                 let launches = self.state(*case).launches_with_blocks();
                 self.looks(*case).next_look(launches).unwrap_or(usize::MAX)
             });
@@ -162,7 +162,7 @@ impl PlanRunner<'_, '_> {
                 continue;
             }
             let left_ns = self.left_ns() as f64;
-            too_long.sort_by_key(|turn| self.state(turn.case).launches_with_blocks());
+            too_long.sort_by_cached_key(|turn| self.state(turn.case).launches_with_blocks());
             if let Some(turn) = too_long.into_iter().find(|turn| turn.cost_ns <= left_ns) {
                 return Some(turn);
             }

@@ -165,6 +165,9 @@ pub enum Event {
         launch: u32,
         /// Breakdown of its time.
         timing: LaunchTiming,
+        /// Reason why none of its blocks counts, if that is so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropped: Option<Contamination>,
     },
     /// The measuring of a case has ended.
     CaseFinished {
@@ -276,8 +279,19 @@ pub struct LaunchTiming {
     /// Timed iterations of samples.
     #[serde(default)]
     pub samples_ns: u64,
+    /// Within blocks, while somebody else ran on the CPUs, by the counts of the hypervisor and the scheduler; absent where
+    /// neither counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_ns: Option<u64>,
     /// Placements made.
     pub placements: u32,
     /// Blocks measured.
     pub blocks: u32,
+}
+
+impl LaunchTiming {
+    /// Returns the stolen time as a share of the time within blocks.
+    pub fn stolen_share(&self) -> Option<f64> {
+        Some(self.stolen_ns? as f64 / self.blocks_ns as f64).filter(|share| share.is_finite())
+    }
 }

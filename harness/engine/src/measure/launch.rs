@@ -72,6 +72,31 @@ struct LiveSide {
     last: Option<LastSample>,
 }
 
+/// Counts of the time that somebody else ran on the CPUs, at one moment.
+struct Waits {
+    steal_ns: Option<u64>,
+    /// By side.
+    queue_ns: BTreeMap<usize, u64>,
+}
+
+impl Waits {
+    fn of(executor: &dyn Executor, live_sides: &[Option<LiveSide>]) -> Self {
+        let wait = |live: &LiveSide| Some((live.side, live.session.usage().queue_wait_ns?));
+        Self {
+            steal_ns: executor.machine().steal_ns,
+            queue_ns: live_sides.iter().flatten().filter_map(wait).collect(),
+        }
+    }
+
+    /// Returns the time since an earlier moment, in ns, without sides that ended in between; `None` if nothing is counted.
+    fn since(&self, before: &Self) -> Option<u64> {
+        let stolen = self.steal_ns.zip(before.steal_ns).map(|(now, before)| now.saturating_sub(before));
+        let both = self.queue_ns.iter().filter_map(|(side, now)| Some((now, before.queue_ns.get(side)?)));
+        let waited = both.map(|(now, before)| now.saturating_sub(*before)).reduce(|sum, wait| sum + wait);
+        stolen.into_iter().chain(waited).reduce(|sum, time| sum + time)
+    }
+}
+
 /// Last iteration of a sample, whose output can be checked.
 #[derive(Clone, Copy)]
 struct LastSample {
@@ -150,7 +175,12 @@ impl LaunchRunner<'_, '_> {
         }
         self.forward_news();
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
-        self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
+        let (case, launch, timing) = (self.case, self.launch, self.timing);
+        let earlier = self.state().launches.iter();
+        let dropped = earlier.clone().filter(|row| row.dropped.is_some()).count();
+        let before: Vec<f64> = earlier.filter_map(|row| row.timing?.stolen_share()).collect();
+        let dropped = contamination::launch_cause(timing.stolen_share(), &before, dropped);
+        self.emit(&Event::LaunchFinished { case, launch, timing, dropped });
         Ok(())
     }
 
@@ -376,9 +406,13 @@ impl LaunchRunner<'_, '_> {
                 break;
             }
             let start = self.executor.now_ns();
+            let waits = Waits::of(self.executor, live_sides);
             self.block(part, place, block, live_sides)?;
             self.part_blocks += 1;
             self.block_ns = self.since(start);
+            if let Some(stolen_ns) = Waits::of(self.executor, live_sides).since(&waits) {
+                *self.timing.stolen_ns.get_or_insert(0) += stolen_ns;
+            }
         }
         let timing = &mut self.timing;
         timing.placements += 1;
