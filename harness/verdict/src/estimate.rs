@@ -19,14 +19,14 @@ pub struct Estimate {
     /// of the launch values.
     pub sd: Option<f64>,
     /// The standard error of `theta`; none for a single launch, and in files of earlier versions.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_error: Option<f64>,
     /// The degrees of freedom behind the standard error; absent where that is.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub df: Option<f64>,
     /// Half of what the launches led by the candidate have more than those led by the reference, as a log-ratio. It is
     /// taken out of `theta`. None where the leads are not told apart.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_effect: Option<f64>,
     /// The interval of `theta`; none below [`MIN_LAUNCHES_FOR_INTERVAL`](crate::MIN_LAUNCHES_FOR_INTERVAL)
     /// launches.
@@ -36,7 +36,7 @@ pub struct Estimate {
     /// The launches that hold a block: the independent values behind the interval.
     pub launches: usize,
     /// The launches outside of the trimmed middle, among `launches`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub trimmed: usize,
     /// The placements that hold a block.
     pub placements: usize,
@@ -46,6 +46,11 @@ pub struct Estimate {
     pub empty_launches: usize,
     /// The placements that were left out because they hold no block, those of empty launches among them.
     pub empty_placements: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Estimate {

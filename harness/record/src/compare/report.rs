@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 /// Version of the format of a gate's JSON.
 ///
 /// Changes: 1, the first; 2, the reasons that the harness finds itself are names and figures in place of words, and the
-/// `floor` of a size is its `margin`. Reports of format 1 are still read.
-pub const REPORT_VERSION: u32 = 2;
+/// `floor` of a size is its `margin`; 3, the verdict `placement`, and `could_see` of a time in place of its
+/// `smallest_detectable`. Reports of formats 1 and 2 are still read.
+pub const REPORT_VERSION: u32 = 3;
 
 /// The report of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "perfharness gate report, format 2")]
+#[schemars(title = "perfharness gate report, format 3")]
 pub struct GateReport {
     /// Version of this format.
     pub format: u32,

@@ -5,6 +5,7 @@ mod sentence;
 
 pub(super) use diagnosis::{diagnosis, waste};
 pub(super) use sentence::sentence;
+use sentence::{is_coarse, percent};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -194,7 +195,7 @@ pub(super) fn by_sentence<'a>(rows: &[&'a GateRow]) -> Vec<(String, Vec<&'a Gate
 }
 
 /// Words a remark.
-pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
+fn remark(remark: &Remark) -> Cow<'_, str> {
     let of = |metric: &str, reason: &str| format!("the acknowledgement of `{metric}` ({reason})");
     Cow::Owned(match remark {
         Remark::OtherClass { class, nearest, left_out } => format!(
@@ -240,6 +241,39 @@ fn some(names: &[String]) -> String {
         1 => format!("{shown} and 1 other"),
         more => format!("{shown} and {more} others"),
     }
+}
+
+/// First format whose rows state what they could have seen.
+const SIGHT_SINCE: u32 = 3;
+/// Largest number of rows that a remark names.
+const MOST_NAMES: usize = 20;
+
+/// Returns the remarks in words, and those on rows that passed and say little by it.
+pub(super) fn remarks(report: &GateReport) -> Vec<String> {
+    let told = report.remarks.iter().map(|told| remark(told).into_owned());
+    told.chain(coarse(report)).collect()
+}
+
+/// Names the rows that passed although they could only have seen a large slowdown, the least able first.
+fn coarse(report: &GateReport) -> Vec<String> {
+    let sight = |row: &&GateRow| {
+        let judgement = &row.judgement;
+        let is_new = report.format >= SIGHT_SINCE;
+        let passed = judgement.verdict == Verdict::Unchanged && judgement.gates();
+        judgement.evidence.could_see().filter(|could_see| is_new && passed && is_coarse(*could_see))
+    };
+    let mut rows: Vec<(f64, &GateRow)> =
+        report.rows.iter().filter_map(|row| Some((sight(&row)?, row))).collect();
+    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    grouped(rows.into_iter().map(|(could_see, row)| (percent(could_see.exp_m1()), row)))
+        .into_iter()
+        .map(|(slowdown, rows)| {
+            let names: Vec<String> = rows.iter().take(MOST_NAMES).map(|row| row.name()).collect();
+            let more = rows.len().saturating_sub(MOST_NAMES);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("could only have seen a slowdown of {slowdown}: {}{more}", names.join(", "))
+        })
+        .collect()
 }
 
 /// Returns the report with its words, as a file contains it.
