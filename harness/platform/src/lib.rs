@@ -185,6 +185,10 @@ pub struct ProcessUsage {
     /// Linux: the process's CPU clock; for a zombie `/proc/<pid>/stat`, which counts in ticks (mostly 10 ms). macOS:
     /// `proc_pid_rusage`. Windows: `GetProcessTimes`, which counts in scheduler ticks (about 15.6 ms).
     pub cpu_ns: Option<u64>,
+    /// Time that its first thread was ready to run and waited for a CPU, in nanoseconds.
+    ///
+    /// Linux: the second number of `/proc/<pid>/schedstat`. Others: `None`.
+    pub queue_wait_ns: Option<u64>,
 }
 
 /// Returns the resources that a child process has used so far, without its descendants.

@@ -35,7 +35,16 @@ pub(crate) fn process_usage(child: &Child) -> ProcessUsage {
         peak_rss_bytes: status_bytes(&status, "VmHWM:"),
         rss_bytes: status_bytes(&status, "VmRSS:"),
         cpu_ns: process_cpu_ns(id),
+        queue_wait_ns: fs::read_to_string(format!("/proc/{id}/schedstat"))
+            .ok()
+            .as_deref()
+            .and_then(queue_wait),
     }
+}
+
+/// Parses the second number of `/proc/<pid>/schedstat`: `running waiting timeslices`.
+pub(crate) fn queue_wait(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 pub(crate) fn self_peak_rss_bytes() -> Option<u64> {

@@ -54,6 +54,7 @@ fn usage_of(id: libc::pid_t) -> ProcessUsage {
         peak_rss_bytes: told(info.ri_lifetime_max_phys_footprint),
         rss_bytes: told(info.ri_resident_size),
         cpu_ns: mach_to_ns(info.ri_user_time.saturating_add(info.ri_system_time)),
+        queue_wait_ns: None,
     }
 }
 

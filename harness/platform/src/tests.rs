@@ -413,12 +413,14 @@ fn facts_of_the_machine_are_plausible_or_absent() {
 #[cfg(target_os = "linux")]
 #[test]
 fn kernel_texts_are_read_by_their_format() {
-    use crate::linux::{stat_cpu_ticks, status_bytes, steal_ticks};
+    use crate::linux::{queue_wait, stat_cpu_ticks, status_bytes, steal_ticks};
     assert_eq!(status_bytes("Name:\tx\nVmHWM:\t    1740 kB\nVmRSS:\t 3 kB\n", "VmHWM:"), Some(1740 * 1024));
     assert_eq!(status_bytes("Name:\tx\n", "VmHWM:"), None);
     let stat = "7 (a) (b c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14";
     assert_eq!(stat_cpu_ticks(stat), Some(11 + 12));
     assert_eq!(stat_cpu_ticks("7 (x"), None);
     assert_eq!(steal_ticks("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1\n"), Some(8));
+    assert_eq!(queue_wait("120 45 6\n"), Some(45));
+    assert_eq!(queue_wait("120"), None);
     assert_eq!(steal_ticks("cpu  1 2 3 4\n"), None, "kernels before 2.6.11 do not tell");
 }

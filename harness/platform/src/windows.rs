@@ -90,6 +90,7 @@ pub(crate) fn process_usage(child: &Child) -> ProcessUsage {
         peak_rss_bytes: memory.map(|memory| memory.PeakWorkingSetSize as u64),
         rss_bytes: memory.map(|memory| memory.WorkingSetSize as u64),
         cpu_ns: times(process).map(|times| times.cpu_ns),
+        queue_wait_ns: None,
     }
 }
 

@@ -36,7 +36,8 @@ pub enum Flag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contamination {
-    /// The hypervisor ran somebody else on this CPU.
+    /// Somebody else ran on its CPUs, by the count of the hypervisor and the scheduler. It is a matter of a whole launch:
+    /// the counters are too coarse for a sample.
     Steal,
     /// The CPU or the GPU that is measured was throttled for its temperature, or for want of power.
     Throttle,

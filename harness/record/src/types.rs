@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
+use crate::{CaseEnd, Contamination, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -207,6 +207,21 @@ pub struct TimeUse {
     pub blocks_s: f64,
     /// Timed samples of complete blocks, in s.
     pub samples_s: f64,
+    /// Start, `hello` and end of processes, in s.
+    #[serde(default)]
+    pub processes_s: f64,
+    /// Preparing of placements, in s.
+    #[serde(default)]
+    pub prepare_s: f64,
+    /// Checks, before and after timing, in s.
+    #[serde(default)]
+    pub checks_s: f64,
+    /// Warm-up, in s.
+    #[serde(default)]
+    pub warm_up_s: f64,
+    /// Metered samples, in s.
+    #[serde(default)]
+    pub metered_s: f64,
     /// Share of the launches' time that was not in timed samples: processes, set-up, inputs, checks, lead-in, warm-up.
     pub outside_share: Option<f64>,
 }
@@ -282,6 +297,12 @@ pub struct LaunchRecord {
     pub layouts: BTreeMap<String, u32>,
     /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
+    /// Time that somebody else ran on its CPUs while it was timed, as a share of that time, where the system counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_share: Option<Number>,
+    /// Reason why the whole launch does not count, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Contamination>,
 }
 
 /// One benchmark.

@@ -189,6 +189,11 @@ fn time_use(state: &RunState) -> TimeUse {
         placements_s: seconds(|timing| timing.placements_ns),
         blocks_s: seconds(|timing| timing.blocks_ns),
         samples_s,
+        processes_s: seconds(|timing| timing.processes_ns),
+        prepare_s: seconds(|timing| timing.prepare_ns),
+        checks_s: seconds(|timing| timing.checks_ns),
+        warm_up_s: seconds(|timing| timing.warm_up_ns),
+        metered_s: seconds(|timing| timing.metered_ns),
         outside_share,
     }
 }
@@ -215,6 +220,8 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
         layouts: layouts(row),
         opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
+        stolen_share: row.timing.and_then(|timing| timing.stolen_share()).map(Number),
+        dropped: row.dropped,
     };
     CaseRecord {
         workload: case_plan.workload.clone(),

@@ -3,16 +3,19 @@
 use perfharness_contract::protocol::SampleReply;
 use perfharness_platform::MachineCounters;
 use perfharness_record::{Contamination, Flag};
+use perfharness_verdict::median;
 
 use super::executor::Executor;
 use crate::telemetry::DeviceState;
 
 /// Share of time off the CPU from which a sample is flagged.
 const WAITED_SHARE: f64 = 0.1;
-/// Share of stolen time from which a sample is contaminated.
-const STEAL_SHARE: f64 = 0.1;
-/// One tick of `/proc/stat`. A single tick proves little: it is charged to the process that runs at that moment.
-const STEAL_TICK_NS: u64 = 10_000_000;
+/// Share of stolen time from which a launch may be contaminated, and how many times the share that half of the launches
+/// do not exceed it has to be. A machine that is always shared has a share that no launch can be blamed for.
+const STOLEN_SHARE: f64 = 0.1;
+const STOLEN_TIMES_MEDIAN: f64 = 3.0;
+/// Launches of which one may be dropped, so that no verdict is refused for too many.
+const LAUNCHES_PER_DROPPED: usize = 10;
 /// Shortest suspend that counts; anything below is the error of reading two clocks.
 const SUSPEND_NS: u64 = 1_000_000;
 /// Smallest relative change of a GPU's clock that is flagged; anything below is a step of a steady clock.
@@ -46,10 +49,6 @@ pub(super) fn flags(reply: &SampleReply, before: &MachineState, after: &MachineS
     }
     let grown =
         |f: fn(&MachineCounters) -> Option<u64>| Some(f(&after.machine)?.saturating_sub(f(&before.machine)?));
-    let stolen = grown(|m| m.steal_ns).unwrap_or(0);
-    if stolen > STEAL_TICK_NS && stolen as f64 > STEAL_SHARE * wall {
-        flags.push(Flag::Outside { what: Contamination::Steal });
-    }
     let cpu_throttled = grown(|m| m.throttle_events).is_some_and(|events| events > 0);
     if cpu_throttled || before.device.throttled || after.device.throttled {
         flags.push(Flag::Outside { what: Contamination::Throttle });
@@ -63,6 +62,20 @@ pub(super) fn flags(reply: &SampleReply, before: &MachineState, after: &MachineS
         flags.push(Flag::ClockChanged { from_hz, to_hz });
     }
     flags
+}
+
+/// Returns the cause to drop a whole launch, given the shares of stolen time of the launches before it and the number of
+/// those that were dropped. Stolen time is counted in ticks of 10 ms and in waits of a whole process, and so says nothing
+/// about a sample.
+pub(super) fn launch_cause(
+    stolen_share: Option<f64>,
+    before: &[f64],
+    dropped: usize,
+) -> Option<Contamination> {
+    let share = stolen_share?;
+    let may_drop = (dropped + 1) * LAUNCHES_PER_DROPPED <= before.len() + 1;
+    let is_far_out = share > STOLEN_SHARE && share > STOLEN_TIMES_MEDIAN * median(before)?;
+    (may_drop && is_far_out).then_some(Contamination::Steal)
 }
 
 /// Returns the first cause to drop a block, among the flags of all its samples.
@@ -103,13 +116,28 @@ mod tests {
     }
 
     #[test]
-    fn steal_counts_from_two_ticks_and_a_tenth_of_the_sample() {
-        let after = |steal| counted(MachineCounters { steal_ns: Some(steal), ..COUNTERS });
-        let tick = STEAL_TICK_NS;
-        assert!(flags(&reply(5_000_000, 5_000_000), &QUIET, &after(tick)).is_empty());
-        assert!(flags(&reply(1_000_000_000, 1_000_000_000), &QUIET, &after(2 * tick)).is_empty());
-        let found = flags(&reply(50_000_000, 50_000_000), &QUIET, &after(2 * tick));
-        assert_eq!(drop_cause(&found), Some(Contamination::Steal));
+    fn a_launch_is_dropped_if_its_stolen_time_is_far_out() {
+        let steal = Some(Contamination::Steal);
+        let quiet = [0.01; 9];
+        assert_eq!(launch_cause(Some(0.2), &quiet, 0), steal);
+        assert_eq!(launch_cause(Some(0.09), &quiet, 0), None, "a small share");
+        assert_eq!(launch_cause(Some(0.2), &[0.1; 9], 0), None, "a machine that is always shared");
+        assert_eq!(launch_cause(Some(0.4), &[0.1; 9], 0), steal);
+        assert_eq!(launch_cause(None, &quiet, 0), None);
+        assert_eq!(launch_cause(Some(0.2), &[], 0), None);
+    }
+
+    #[test]
+    fn at_most_one_of_ten_launches_is_dropped() {
+        let cause = |before: usize, dropped| launch_cause(Some(0.9), &vec![0.0; before], dropped);
+        assert_eq!((cause(8, 0), cause(18, 1)), (None, None));
+        assert!(cause(9, 0).is_some() && cause(19, 1).is_some());
+    }
+
+    #[test]
+    fn stolen_time_says_nothing_about_a_sample() {
+        let after = counted(MachineCounters { steal_ns: Some(1_000_000_000), ..COUNTERS });
+        assert!(flags(&reply(5_000_000, 5_000_000), &QUIET, &after).is_empty());
     }
 
     #[test]

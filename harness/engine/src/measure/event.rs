@@ -154,6 +154,9 @@ pub enum Event {
         launch: u32,
         /// Breakdown of its time.
         timing: LaunchTiming,
+        /// Reason why none of its blocks counts, if that is so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropped: Option<Contamination>,
     },
     /// The measuring of a case has ended.
     CaseFinished {
@@ -236,7 +239,7 @@ pub struct SampleEvent {
     pub flags: Vec<Flag>,
 }
 
-/// Breakdown of the time of a launch, in ns.
+/// Breakdown of the time of a launch, in ns. What is in none of its parts went to the anchor and to events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
@@ -246,8 +249,37 @@ pub struct LaunchTiming {
     pub placements_ns: u64,
     /// Within blocks.
     pub blocks_ns: u64,
+    /// Start, `hello` and end of processes.
+    #[serde(default)]
+    pub processes_ns: u64,
+    /// Preparing of placements.
+    #[serde(default)]
+    pub prepare_ns: u64,
+    /// Checks, before and after timing.
+    #[serde(default)]
+    pub checks_ns: u64,
+    /// Warm-up.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// Metered samples.
+    #[serde(default)]
+    pub metered_ns: u64,
+    /// Timed iterations of samples.
+    #[serde(default)]
+    pub samples_ns: u64,
+    /// Within blocks, while somebody else ran on the CPUs, by the counts of the hypervisor and the scheduler; absent where
+    /// neither counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_ns: Option<u64>,
     /// Placements made.
     pub placements: u32,
     /// Blocks measured.
     pub blocks: u32,
+}
+
+impl LaunchTiming {
+    /// Returns the stolen time as a share of the time within blocks.
+    pub fn stolen_share(&self) -> Option<f64> {
+        Some(self.stolen_ns? as f64 / self.blocks_ns as f64).filter(|share| share.is_finite())
+    }
 }

@@ -21,7 +21,7 @@ use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
 use super::plausible::{SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
-use super::warm_up::{self, WarmUp, WarmUpLimits};
+use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
 
@@ -31,10 +31,14 @@ pub struct Interrupted;
 
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
-/// Fewest launches with metered samples; an exact metric that differs between two is demoted.
-const METERED_LAUNCHES: usize = 2;
-/// Time of an iteration above which only the fewest launches are metered.
-const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
+/// Launches with checks before timing.
+const CHECKED_LAUNCHES: usize = 2;
+/// Launches with metered samples, if these agree; an exact metric that differs between two is demoted.
+const METERED_LAUNCHES: usize = 4;
+/// Launches with metered samples if iterations are long, whatever they show.
+const METERED_LAUNCHES_IF_LONG: usize = 2;
+/// Time of an iteration above which iterations are long.
+const LONG_METERED_NS: f64 = 100_000_000.0;
 /// Factor on the expected time of a sample after which it counts as hanging.
 pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
 /// Time of an iteration above which the buffers of a later placement are not warmed up.
@@ -66,6 +70,31 @@ struct LiveSide {
     length: Option<SampleLength>,
     /// The latest sample, warm-up included.
     last: Option<LastSample>,
+}
+
+/// Counts of the time that somebody else ran on the CPUs, at one moment.
+struct Waits {
+    steal_ns: Option<u64>,
+    /// By side.
+    queue_ns: BTreeMap<usize, u64>,
+}
+
+impl Waits {
+    fn of(executor: &dyn Executor, live_sides: &[Option<LiveSide>]) -> Self {
+        let wait = |live: &LiveSide| Some((live.side, live.session.usage().queue_wait_ns?));
+        Self {
+            steal_ns: executor.machine().steal_ns,
+            queue_ns: live_sides.iter().flatten().filter_map(wait).collect(),
+        }
+    }
+
+    /// Returns the time since an earlier moment, in ns, without sides that ended in between; `None` if nothing is counted.
+    fn since(&self, before: &Self) -> Option<u64> {
+        let stolen = self.steal_ns.zip(before.steal_ns).map(|(now, before)| now.saturating_sub(before));
+        let both = self.queue_ns.iter().filter_map(|(side, now)| Some((now, before.queue_ns.get(side)?)));
+        let waited = both.map(|(now, before)| now.saturating_sub(*before)).reduce(|sum, wait| sum + wait);
+        stolen.into_iter().chain(waited).reduce(|sum, time| sum + time)
+    }
 }
 
 /// Last iteration of a sample, whose output can be checked.
@@ -112,8 +141,15 @@ pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) executor: &'a mut dyn Executor,
     pub(super) recorder: &'a mut Recorder<'e>,
     pub(super) allocation: Allocation,
-    /// Time on the executor's clock after which no block is begun.
+    /// Time on the executor's clock after which no block is begun that the launch can do without.
     pub(super) deadline_ns: u64,
+    /// Time from its beginning until then.
+    pub(super) limit_ns: u64,
+    /// Blocks of the current part, and the time of the last one in ns.
+    pub(super) part_blocks: usize,
+    pub(super) block_ns: u64,
+    /// Whether the current placement was checked before timing.
+    pub(super) is_checked: bool,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
     pub(super) checked: Vec<SideReply<CheckReply>>,
@@ -139,7 +175,12 @@ impl LaunchRunner<'_, '_> {
         }
         self.forward_news();
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
-        self.emit(&Event::LaunchFinished { case: self.case, launch: self.launch, timing: self.timing });
+        let (case, launch, timing) = (self.case, self.launch, self.timing);
+        let earlier = self.state().launches.iter();
+        let dropped = earlier.clone().filter(|row| row.dropped.is_some()).count();
+        let before: Vec<f64> = earlier.filter_map(|row| row.timing?.stolen_share()).collect();
+        let dropped = contamination::launch_cause(timing.stolen_share(), &before, dropped);
+        self.emit(&Event::LaunchFinished { case, launch, timing, dropped });
         Ok(())
     }
 
@@ -157,6 +198,8 @@ impl LaunchRunner<'_, '_> {
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
         let order = self.order(PlacementRounds { launch: self.launch, placement: 0 });
         let mut live_sides = Vec::new();
+        self.part_blocks = 0;
+        let start = self.executor.now_ns();
         // A side that failed in an earlier part of this launch is not started again.
         for side in order.into_iter().filter(|side| sides.contains(side)) {
             if self.is_undecided(side)
@@ -165,9 +208,10 @@ impl LaunchRunner<'_, '_> {
                 live_sides.push(Some(live));
             }
         }
+        self.timing.processes_ns += self.since(start);
         let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
-            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.is_cut_short()) {
                 break;
             }
             self.placement(part, placement, &mut live_sides)?;
@@ -175,8 +219,13 @@ impl LaunchRunner<'_, '_> {
         }
         // As in the first placement, so that the next launch does this in reverse, too.
         self.sort(&mut live_sides, PlacementRounds { launch: self.launch, placement: 0 });
+        let start = self.executor.now_ns();
         self.after_checks(&mut live_sides)?;
+        self.timing.checks_ns += self.since(start);
+        let start = self.executor.now_ns();
         self.meter(part, latest, &mut live_sides)?;
+        self.timing.metered_ns += self.since(start);
+        let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
             self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
@@ -189,7 +238,13 @@ impl LaunchRunner<'_, '_> {
             });
             live.session.finish();
         }
+        self.timing.processes_ns += self.since(start);
         Ok(())
+    }
+
+    /// Returns the time since a moment on the executor's clock, in ns.
+    fn since(&self, start_ns: u64) -> u64 {
+        self.executor.now_ns().saturating_sub(start_ns)
     }
 
     fn state(&self) -> &CaseState {
@@ -215,8 +270,10 @@ impl LaunchRunner<'_, '_> {
         self.state().sides[side].outcome.is_none()
     }
 
-    fn out_of_time(&self) -> bool {
-        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
+    /// Whether the part is out of time, and has more than a single block, unless that alone took all of its time.
+    fn is_cut_short(&self) -> bool {
+        let enough = self.part_blocks > 1 || self.block_ns > self.limit_ns;
+        enough && self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
@@ -331,24 +388,37 @@ impl LaunchRunner<'_, '_> {
                 self.take_notes(side, prepared.notes);
             }
         }
-        if placement == 0 {
+        let prepared = self.executor.now_ns();
+        self.is_checked = placement == 0 && self.needs_checks(live_sides);
+        if self.is_checked {
             self.before_checks(part, place, live_sides)?;
         }
+        let checked = self.executor.now_ns();
         for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
         self.tune(live_sides);
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
-            if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (block > 0 && self.is_cut_short()) {
                 break;
             }
+            let start = self.executor.now_ns();
+            let waits = Waits::of(self.executor, live_sides);
             self.block(part, place, block, live_sides)?;
+            self.part_blocks += 1;
+            self.block_ns = self.since(start);
+            if let Some(stolen_ns) = Waits::of(self.executor, live_sides).since(&waits) {
+                *self.timing.stolen_ns.get_or_insert(0) += stolen_ns;
+            }
         }
-        let end = self.executor.now_ns();
-        self.timing.placements += 1;
-        self.timing.placements_ns += blocks_start.saturating_sub(start);
-        self.timing.blocks_ns += end.saturating_sub(blocks_start);
+        let timing = &mut self.timing;
+        timing.placements += 1;
+        timing.prepare_ns += prepared.saturating_sub(start);
+        timing.checks_ns += checked.saturating_sub(prepared);
+        timing.warm_up_ns += blocks_start.saturating_sub(checked);
+        timing.placements_ns += blocks_start.saturating_sub(start);
+        timing.blocks_ns += self.executor.now_ns().saturating_sub(blocks_start);
         Ok(())
     }
 
@@ -382,6 +452,20 @@ impl LaunchRunner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the sides are checked before timing: in the first two launches, which show a result that is wrong from the
+    /// start or was remembered by an earlier process. Later launches could only repeat it, and each of them is checked after
+    /// timing.
+    fn needs_checks(&self, live_sides: &[Option<LiveSide>]) -> bool {
+        live_sides.iter().flatten().any(|live| self.checked_before(live.side) < CHECKED_LAUNCHES)
+    }
+
+    /// Returns the number of earlier launches in which a side was checked before timing.
+    fn checked_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].checks.iter();
+        let rows = rows.filter(|row| row.stage == CheckStage::Before && row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
     }
 
     /// Checks every side on an iteration of its own, and twice in the first launch, because a memoized result is right the
@@ -483,18 +567,20 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let WarmUpLimits { confirming, limit_ns } =
-            if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
-        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
+        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
             // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
             // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
-            // part. In a first placement the check before timing has touched them.
+            // part. In a first placement a check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
-            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
+            let untouched = (place.placement > 0 || !self.is_checked) && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limits.limit_ns as f64
+                && !(batches.is_empty() && (untuned || untouched))
+            {
                 break;
             }
             let iterations = warm_up::batch_iterations(known);
@@ -509,7 +595,7 @@ impl LaunchRunner<'_, '_> {
         let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
             let (case, side, launch) = (self.case, live.side, self.launch);
-            let steady = warm_up::is_steady(&batches, confirming);
+            let steady = warm_up::is_steady(&batches, known_ns, limits);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }
@@ -583,6 +669,7 @@ impl LaunchRunner<'_, '_> {
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
                 live.audit.add(&reply, elapsed_ns);
+                self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,
@@ -617,13 +704,21 @@ impl LaunchRunner<'_, '_> {
         self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
     }
 
-    /// Returns the number of earlier launches in which a side was metered.
-    fn metered_before(&self, side: usize) -> usize {
-        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
-        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
+    fn is_to_be_metered(&self, live: &LiveSide) -> bool {
+        if live.handles.is_empty() || !live.modes.contains(&Mode::Metered) {
+            return false;
+        }
+        let rows = self.state().sides[live.side].metered.iter().filter(|row| row.launch < self.launch);
+        let launches = rows.clone().map(|row| row.launch).collect::<BTreeSet<_>>().len();
+        if live.iteration_ns > LONG_METERED_NS {
+            return launches < METERED_LAUNCHES_IF_LONG;
+        }
+        let agree = rows.clone().zip(rows.skip(1)).all(|(row, next)| row.readings == next.readings);
+        launches < METERED_LAUNCHES || !agree
     }
 
-    /// Takes one metered sample of each side, on its latest placement.
+    /// Takes one metered sample of each side that is still to be metered, on its latest placement.
     fn meter(
         &mut self,
         part: u32,
@@ -634,12 +729,7 @@ impl LaunchRunner<'_, '_> {
             return Ok(());
         }
         for slot in live_sides.iter_mut() {
-            let wanted = slot.as_ref().is_some_and(|live| {
-                let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
-                let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
-                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
-            });
-            if !wanted {
+            if !slot.as_ref().is_some_and(|live| self.is_to_be_metered(live)) {
                 continue;
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };

@@ -500,7 +500,12 @@ impl Session for MockSession {
         let leaked = iterations * self.script.leaked_bytes;
         let rss_bytes = self.placements.len() as u64 * self.script.placement_bytes + leaked;
         let most = (self.next_handle - 1) * self.script.placement_bytes;
-        ProcessUsage { peak_rss_bytes: Some(most), rss_bytes: Some(rss_bytes), cpu_ns: Some(7_000_000) }
+        ProcessUsage {
+            peak_rss_bytes: Some(most),
+            rss_bytes: Some(rss_bytes),
+            cpu_ns: Some(7_000_000),
+            queue_wait_ns: None,
+        }
     }
 
     fn clock_offset_ns(&self) -> Option<i64> {

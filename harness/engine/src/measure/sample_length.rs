@@ -6,7 +6,7 @@ pub const MIN_CLOCK_STEPS: u64 = 1_000;
 /// hand-over from another process.
 pub const LEAD_IN_TARGET_NS: u64 = 1_000_000;
 /// Time from which an iteration needs no lead-in, because its cold start is a negligible part of it.
-const LONG_ITERATION_NS: f64 = 50_000_000.0;
+const LONG_ITERATION_NS: f64 = 10_000_000.0;
 /// Most iterations of a sample, however fast they are.
 const MAX_ITERATIONS: f64 = 100_000_000.0;
 
@@ -90,7 +90,8 @@ mod tests {
     fn short_iterations_are_bundled_and_long_ones_stand_alone() {
         let length = |ns| SampleLength::choose(ns, 5_000_000, Some(20));
         assert_eq!(length(1_000.0), SampleLength { iterations: 5_000, lead_in: 1_000 });
-        assert_eq!(length(12e6), SampleLength { iterations: 1, lead_in: 1 });
+        assert_eq!(length(9e6), SampleLength { iterations: 1, lead_in: 1 });
+        assert_eq!(length(12e6), SampleLength { iterations: 1, lead_in: 0 });
         assert_eq!(length(3e9), SampleLength { iterations: 1, lead_in: 0 });
     }
 

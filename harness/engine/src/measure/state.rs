@@ -61,6 +61,8 @@ pub struct LaunchRow {
     pub layouts: BTreeMap<usize, u32>,
     /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
+    /// Reason why none of its blocks counts, if that is so.
+    pub dropped: Option<Contamination>,
 }
 
 impl LaunchRow {
@@ -110,6 +112,8 @@ pub struct SampleRow {
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRow {
+    /// The launch.
+    pub launch: u32,
     /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
@@ -178,6 +182,7 @@ impl CaseState {
                     opened: Vec::new(),
                     layouts: BTreeMap::new(),
                     timing: None,
+                    dropped: None,
                 });
             }
             Event::Sampled(sample) if sample.mode == Mode::Timed => {
@@ -191,9 +196,13 @@ impl CaseState {
                 let rows = self.pending.drain(..).map(|row| SampleRow { dropped: *dropped, ..row });
                 self.samples.extend(rows);
             }
-            Event::LaunchFinished { launch, timing, .. } => {
+            Event::LaunchFinished { launch, timing, dropped, .. } => {
                 if let Some(row) = self.launch_mut(*launch) {
                     row.timing = Some(*timing);
+                    row.dropped = *dropped;
+                }
+                if let Some(cause) = dropped {
+                    self.drop_launch(*launch, *cause);
                 }
             }
             Event::CaseFinished { end, .. } => self.end = Some(end.clone()),
@@ -224,6 +233,17 @@ impl CaseState {
         }
     }
 
+    /// Drops all blocks of a launch.
+    fn drop_launch(&mut self, launch: u32, cause: Contamination) {
+        let mut blocks = BTreeSet::new();
+        for row in self.samples.iter_mut().filter(|row| row.sample.launch == launch && row.dropped.is_none())
+        {
+            row.dropped = Some(cause);
+            blocks.insert((row.sample.part, row.sample.placement, row.sample.block));
+        }
+        *self.dropped.entry(cause.as_str().to_owned()).or_default() += blocks.len() as u64;
+    }
+
     fn launch_mut(&mut self, number: u32) -> Option<&mut LaunchRow> {
         self.launches.iter_mut().rfind(|row| row.launch == number)
     }
@@ -252,12 +272,15 @@ impl CaseState {
     }
 
     /// Returns the number of launches in which every side that is still to be measured has a complete block. A launch that
-    /// was interrupted between two of its parts lacks a side, and does not count.
+    /// was interrupted between two of its parts lacks a side, and does not count, nor does one that was dropped as a whole.
     pub fn launches_with_blocks(&self) -> usize {
+        let dropped: BTreeSet<u32> =
+            self.launches.iter().filter(|row| row.dropped.is_some()).map(|row| row.launch).collect();
         let launches_of = |side: usize| {
             let own = self.samples.iter().map(|row| &row.sample).filter(|s| s.side == side);
             let mut launches: Vec<u32> = own.map(|s| s.launch).collect();
             launches.dedup();
+            launches.retain(|launch| !dropped.contains(launch));
             launches.len()
         };
         self.active().into_iter().map(launches_of).min().unwrap_or(0)
@@ -411,7 +434,8 @@ impl SideState {
                 self.length = Some(SampleLength { iterations: *iterations, lead_in: *lead_in });
             }
             Event::Sampled(sample) => self.metered.push(sample.clone()),
-            Event::Checked { stage, round, index, reply, .. } => self.checks.push(CheckRow {
+            Event::Checked { launch, stage, round, index, reply, .. } => self.checks.push(CheckRow {
+                launch: *launch,
                 stage: *stage,
                 round: *round,
                 index: *index,

@@ -241,7 +241,7 @@ fn nothing_is_concluded_before_a_launch_was_checked_after_timing() {
 fn every_kind_of_event_survives_the_journal() {
     let steals = place(1, 0).round(0, 0);
     let disturbed = Script::new(|m| MS * (1.0 + 0.1 * noise((m.launch, m.round))))
-        .disturbed(move |m| (m.round == steals).then_some(Contamination::Steal))
+        .disturbed(move |m| (m.round == steals).then_some(Contamination::Throttle))
         .cpu_share(0.3)
         .metered(|_| {
             let absent = Reading::Absent { absent: "no \"counter\"\nhere".into() };
