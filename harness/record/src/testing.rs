@@ -320,6 +320,7 @@ pub fn report(mut rows: Vec<GateRow>) -> GateReport {
             accepted: Some("2026-02-20T08:00:00Z".into()),
         }),
         rows,
+        planted: Vec::new(),
         remarks: vec![Remark::Unneeded { metric: "syncs".into(), reason: "a reason".into() }],
     }
 }

@@ -19,7 +19,7 @@ use super::executor::{
 };
 use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
-use super::plausible::{SuspendedClock, TimeAudit, refutation};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
@@ -59,7 +59,7 @@ struct LiveSide {
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
     suspended: SuspendedClock,
-    /// Comparison of its timed samples with the harness's clock.
+    /// Comparison of its samples with each other and with the harness's clock.
     audit: TimeAudit,
     /// Bytes that its answers have added to the state.
     kept_bytes: usize,
@@ -228,7 +228,8 @@ impl LaunchRunner<'_, '_> {
         let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
+            let audit = live.audit.finish(&live.suspended, self.executor);
+            self.emit(&Event::Audited { case: self.case, side: live.side, launch: self.launch, audit });
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -384,6 +385,7 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
@@ -626,6 +628,7 @@ impl LaunchRunner<'_, '_> {
                     times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
                 SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
             });
+            let length = self.case_plan.design.planted.map_or(length, |share| length.carrying(share));
             for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
                 live.length = Some(length);
             }
@@ -668,7 +671,7 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
-                live.audit.add(&reply, elapsed_ns);
+                live.audit.account(&reply, elapsed_ns);
                 self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
@@ -701,7 +704,8 @@ impl LaunchRunner<'_, '_> {
     /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
     fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
-        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+        let more = self.case_plan.design.planted.filter(|_| is_head).map_or(0, |share| length.planted(share));
+        SampleLength { iterations: length.iterations + more, ..length }
     }
 
     /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
@@ -785,14 +789,15 @@ impl LaunchRunner<'_, '_> {
             })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         if let Some(live) = slot.as_mut() {
             live.last = Some(LastSample {
                 handle: live.handle(),
                 round,
                 index: (lead_in + iterations).saturating_sub(1),
             });
+            live.audit.add(Observed { reply: &reply, mode, iterations, sent_ns, elapsed_ns });
         }
-        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         let refuted = slot.as_ref().and_then(|live| {
             let step_ns = live.clock_step_ns;
             refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)

@@ -9,7 +9,7 @@ use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
-use super::{SampleLength, WarmUp};
+use super::{SampleLength, TimeAudit, WarmUp};
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,6 +96,8 @@ pub struct SideState {
     pub usage: Vec<UsageRow>,
     /// Notes of its worker for the user, each once.
     pub notes: Vec<String>,
+    /// Audits of its worker's times, one for each launch.
+    pub audits: Vec<TimeAudit>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -215,6 +217,7 @@ impl CaseState {
             | Event::Tuned { side, .. }
             | Event::Checked { side, .. }
             | Event::WorkerFinished { side, .. }
+            | Event::Audited { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
@@ -446,6 +449,7 @@ impl SideState {
                 peak_rss_bytes: *peak_rss_bytes,
                 cpu_ns: *cpu_ns,
             }),
+            Event::Audited { audit, .. } => self.audits.push(audit.clone()),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

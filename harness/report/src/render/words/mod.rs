@@ -4,8 +4,8 @@ mod diagnosis;
 mod sentence;
 
 pub(super) use diagnosis::{diagnosis, waste};
-pub(super) use sentence::sentence;
 use sentence::{is_coarse, percent};
+pub(super) use sentence::{sentence, suspected};
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -186,6 +186,7 @@ pub(in crate::render) fn subject(row: &GateRow) -> String {
         Against::Base => format!("{what} against the base"),
         Against::Baseline => format!("{what} against the baseline"),
         Against::Expectation => what.to_owned(),
+        Against::Planted => format!("{what} with a planted slowdown"),
     }
 }
 
@@ -205,42 +206,13 @@ fn remark(remark: &Remark) -> Cow<'_, str> {
             format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
         }
         Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Planted { seen, of } => format!("planted slowdowns that were seen: {seen} of {of}"),
         Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
         Remark::OneLayout { benchmarks, reason } => {
             format!("code layout is not varied for {}, because {reason}", some(benchmarks))
         }
         Remark::Told(told) => return Cow::Borrowed(told),
     })
-}
-
-/// Words the layouts that were measured: "code layout: 4 links of each side, whose order alone changes sort/n/v by 18 %".
-fn layouts(count: usize, differ: &[(String, f64)], untold: &[String]) -> String {
-    let mut text = format!("code layout: {count} links of each side");
-    if !differ.is_empty() {
-        let change = |(benchmark, spread): &(String, f64)| {
-            format!("{benchmark} by {}", units::percent(spread.exp_m1()))
-        };
-        let changes: Vec<String> = differ.iter().map(change).collect();
-        let _ =
-            write!(text, "; the order of the code alone changes {}: measured in the fastest", some(&changes));
-    } else if untold.is_empty() {
-        text += ", which do not differ";
-    }
-    if !untold.is_empty() {
-        let _ = write!(text, "; no time or memory to compare them for {}, which took turns", some(untold));
-    }
-    text
-}
-
-/// Names some of many things: "a, b, c and 4 others".
-fn some(names: &[String]) -> String {
-    const SHOWN: usize = 3;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        1 => format!("{shown} and 1 other"),
-        more => format!("{shown} and {more} others"),
-    }
 }
 
 /// First format whose rows state what they could have seen.
@@ -274,6 +246,36 @@ fn coarse(report: &GateReport) -> Vec<String> {
             format!("could only have seen a slowdown of {slowdown}: {}{more}", names.join(", "))
         })
         .collect()
+}
+
+/// Words the layouts that were measured: "code layout: 4 links of each side, whose order alone changes sort/n/v by 18 %".
+fn layouts(count: usize, differ: &[(String, f64)], untold: &[String]) -> String {
+    let mut text = format!("code layout: {count} links of each side");
+    if !differ.is_empty() {
+        let change = |(benchmark, spread): &(String, f64)| {
+            format!("{benchmark} by {}", units::percent(spread.exp_m1()))
+        };
+        let changes: Vec<String> = differ.iter().map(change).collect();
+        let _ =
+            write!(text, "; the order of the code alone changes {}: measured in the fastest", some(&changes));
+    } else if untold.is_empty() {
+        text += ", which do not differ";
+    }
+    if !untold.is_empty() {
+        let _ = write!(text, "; no time or memory to compare them for {}, which took turns", some(untold));
+    }
+    text
+}
+
+/// Names some of many things: "a, b, c and 4 others".
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        1 => format!("{shown} and 1 other"),
+        more => format!("{shown} and {more} others"),
+    }
 }
 
 /// Returns the report with its words, as a file contains it.

@@ -3,7 +3,7 @@
 use perfharness_record::compare::{Against, GateRow};
 use perfharness_record::units;
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Verdict, Why};
+use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Suspicion, Verdict, Why};
 
 /// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
 ///
@@ -169,6 +169,7 @@ fn because(row: &GateRow) -> String {
         }
         Reason::NoSpread => "no spread between launches: the clock is too coarse".into(),
         Reason::NotConfirmed => "flagged at first, but not confirmed by fresh launches".into(),
+        Reason::Unusable { why } if row.judgement.is_suspect() => format!("suspect: {}", said(why)),
         Reason::Unusable { why } => format!("cannot be judged: {}", said(why)),
         Reason::Missing => format!("gone: {holder} has it"),
         Reason::Renamed { to } => format!("renamed: {holder} has it, and its name is now {to}"),
@@ -222,7 +223,49 @@ fn said(why: &Why) -> String {
         Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
         Why::FreshEnded(end) => format!("the fresh launches ended as {}", ended(end)),
         Why::NoWorkloads(end) => format!("it gave no workloads: {}", ended(end)),
+        Why::NotSeen { planted, effect: None } => {
+            format!("a planted slowdown of {} was not measured", percent(planted.0))
+        }
+        Why::NotSeen { planted, effect: Some(effect) } => format!(
+            "a planted slowdown of {} was not seen: {} was measured",
+            percent(planted.0),
+            percent(effect.0.exp_m1())
+        ),
+        Why::Suspect(suspicion) => suspected(suspicion),
+        Why::BaseSuspect(suspicion) => format!("of the base, {}", suspected(suspicion)),
         Why::Told(told) => told.clone(),
+    }
+}
+
+/// Returns in words why times are not believed, with both figures.
+pub(in crate::render) fn suspected(suspicion: &Suspicion) -> String {
+    let time = |ns: u64| units::duration(ns as f64);
+    match suspicion {
+        Suspicion::SameTime { few, few_ns, many, many_ns } => format!(
+            "its time does not follow its iterations: {many} take {}, and {few} take {}",
+            time(*many_ns),
+            time(*few_ns)
+        ),
+        Suspicion::BelowFloor { ns, least_ns, ceiling } => format!(
+            "it takes {}, and its least work takes {} at ten times the ceiling `{ceiling}` of this machine",
+            units::duration(ns.0),
+            units::duration(least_ns.0)
+        ),
+        Suspicion::OtherPace { worker_ns, harness_ns } => format!(
+            "its worker's clock passed {} between two samples, and the harness's {}",
+            time(*worker_ns),
+            time(*harness_ns)
+        ),
+        Suspicion::Unaccounted { reported_ns, elapsed_ns } => format!(
+            "its worker accounts for {} of the {} from request to answer, and for no larger share of any other sample",
+            time(*reported_ns),
+            time(*elapsed_ns)
+        ),
+        Suspicion::CannotVary { planted, effect } => format!(
+            "it cannot vary: {} more work changed its time by {}",
+            percent(planted.0),
+            percent(effect.0.exp_m1())
+        ),
     }
 }
 
