@@ -8,13 +8,17 @@
 use crate::student;
 
 /// Chance that links which do not differ are said to, for each version.
-const ALPHA: f64 = 0.005;
+const ALPHA: f64 = 0.02;
 /// Chance that a link which is as fast as the fastest is left out, for each link.
-const ALPHA_KEPT: f64 = 0.01;
+const ALPHA_KEPT: f64 = 0.02;
 /// Chance that two links of equal speed are not taken for equal, where that would explain a difference. Small, because the
 /// fastest of several links looks faster than it is.
-const ALPHA_MET: f64 = 0.001;
-
+const ALPHA_MET: f64 = 0.005;
+/// Share of the links whose gaps tell the noise: those with the smallest.
+const QUIET_SHARE: f64 = 0.75;
+/// Standard deviations of a difference of two links for each unit of the gaps. Found by simulation of normal noise with 2 to 8
+/// links of each version in 2 or 3 launches: quantiles of ranges are then at most about those of Student's t.
+const NOISE_OF_GAPS: f64 = 1.5;
 /// Log-ratio by which a link may be slower than the fastest and still count as fast, however well it is known.
 const NEAR: f64 = 0.005;
 
@@ -37,18 +41,21 @@ pub struct Layouts {
     pub explained: f64,
 }
 
-/// Mean log-level of a link.
+/// A link and its log-level.
 #[derive(Clone, Copy)]
 struct Link {
     number: usize,
-    mean: f64,
+    level: f64,
 }
 
 /// Judges the links of two versions. `levels` has a row for each link of a version, with a log-level for each launch; a link
-/// that failed has an empty row. Rows are compared launch by launch: what slows all links of a launch does not count.
+/// that failed has an empty row. What slows three quarters of the links of a launch does not count.
 ///
-/// The noise of a launch is pooled over all links. Two links of a version differ if the slowest and the fastest do at 99.5 %
-/// (Bonferroni over all pairs, Student's t). Nothing differs if there are fewer than two launches.
+/// The level of a link is that of its fastest launch, because what else a machine does only ever adds time. The noise is told
+/// by the gaps between the fastest launch and the next: their root mean square over the three quarters of all links with the
+/// smallest gaps, so that a busy machine, which disturbs some launches by far more than others, hides no layout. Two links of a
+/// version differ if the slowest and the fastest do at 98 % (Bonferroni over all pairs, Student's t). Nothing differs if
+/// there are fewer than two launches.
 #[must_use]
 pub fn judge_layouts(levels: [&[Vec<f64>]; 2]) -> Layouts {
     let all: Vec<&Vec<f64>> =
@@ -63,40 +70,43 @@ pub fn judge_layouts(levels: [&[Vec<f64>]; 2]) -> Layouts {
     if launches < 2 || all.len() < 2 || !is_usable {
         return unknown();
     }
-    let of_launch = |launch: usize| all.iter().map(|row| row[launch]).sum::<f64>() / all.len() as f64;
+    let least = |row: &[f64]| row.iter().copied().fold(f64::INFINITY, f64::min);
+    // A launch is slow as a whole if three quarters of its links are slower in it than in another one.
+    let of_launch = |launch: usize| {
+        let mut slower: Vec<f64> = all.iter().map(|row| row[launch] - least(row)).collect();
+        slower.sort_by(f64::total_cmp);
+        slower[slower.len() / 4]
+    };
     let centres: Vec<f64> = (0..launches).map(of_launch).collect();
-    let centred =
-        |row: &[f64]| -> Vec<f64> { row.iter().zip(&centres).map(|(level, c)| level - c).collect() };
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let squares = all.iter().map(|row| {
-        let values = centred(row);
-        let mean = mean(&values);
-        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-    });
-    let df = ((launches - 1) * (all.len() - 1)) as f64;
-    let sd = (squares.sum::<f64>() / df).sqrt();
-    let of_difference = sd * (2.0 / launches as f64).sqrt();
-    let quantile =
-        |alpha: f64| student::quantile(1.0 - alpha, df).map_or(f64::INFINITY, |t| t * of_difference);
-    let margin = quantile(ALPHA_KEPT).max(NEAR);
+    let sorted = |row: &[f64]| -> Vec<f64> {
+        let mut values: Vec<f64> = row.iter().zip(&centres).map(|(level, centre)| level - centre).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let mut gaps: Vec<f64> = all.iter().map(|row| sorted(row)).map(|row| row[1] - row[0]).collect();
+    gaps.sort_by(f64::total_cmp);
+    gaps.truncate((gaps.len() as f64 * QUIET_SHARE).ceil() as usize);
+    let squares: f64 = gaps.iter().map(|gap| gap * gap).sum();
+    let sd = NOISE_OF_GAPS * (squares / gaps.len() as f64).sqrt();
+    // The effects of the launches were taken out of the same gaps.
+    let df = (gaps.len() + 1).saturating_sub(launches).max(1) as f64;
+    let quantile = |alpha: f64| student::quantile(1.0 - alpha, df).map_or(f64::INFINITY, |t| t * sd);
+    let near = quantile(ALPHA_KEPT).max(NEAR);
     let ranked: [Vec<Link>; 2] = levels.map(|rows| {
         let link = |(number, row): (usize, &Vec<f64>)| {
-            (!row.is_empty()).then(|| Link { number, mean: mean(&centred(row)) })
+            sorted(row).first().map(|level| Link { number, level: *level })
         };
         let mut links: Vec<Link> = rows.iter().enumerate().filter_map(link).collect();
-        links.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+        links.sort_by(|a, b| a.level.total_cmp(&b.level));
         links
     });
     let choice = |links: &Vec<Link>| {
         let (Some(first), Some(last)) = (links.first(), links.last()) else { return LayoutChoice::default() };
-        let range = last.mean - first.mean;
+        let range = last.level - first.level;
         let pairs = (links.len() * (links.len() - 1)) as f64;
-        let differ = range > quantile(ALPHA / pairs.max(1.0));
-        let mut kept: Vec<usize> = links
-            .iter()
-            .filter(|link| !differ || link.mean - first.mean <= margin)
-            .map(|link| link.number)
-            .collect();
+        let differ = range > quantile(ALPHA / pairs.max(1.0)).max(NEAR);
+        let is_kept = |link: &&Link| !differ || link.level - first.level <= near;
+        let mut kept: Vec<usize> = links.iter().filter(is_kept).map(|link| link.number).collect();
         kept.sort_unstable();
         LayoutChoice { kept, spread: if differ { range } else { 0.0 } }
     };
@@ -109,18 +119,18 @@ pub fn judge_layouts(levels: [&[Vec<f64>]; 2]) -> Layouts {
 /// slower version is as fast as a slow link of the faster one, and none of its links is slower than all of those, it may
 /// only have drawn no fast link. More work slows all links of a version, and hardly ever so that they meet those.
 fn explained(ranked: &[Vec<Link>; 2], choices: &[LayoutChoice; 2], margin: f64) -> f64 {
-    let ends = |links: &Vec<Link>| Some((links.first()?.mean, links.last()?.mean));
+    let ends = |links: &Vec<Link>| Some((links.first()?.level, links.last()?.level));
     let (Some(one), Some(other)) = (ends(&ranked[0]), ends(&ranked[1])) else { return 0.0 };
     let faster = usize::from(other.0 < one.0);
     let ((best, worst), (their_best, their_worst)) = if faster == 0 { (one, other) } else { (other, one) };
     let is_left_out = |link: &&Link| !choices[faster].kept.contains(&link.number);
-    let meets = |link: &Link| (link.mean - their_best).abs() <= margin;
+    let meets = |link: &Link| (link.level - their_best).abs() <= margin;
     if choices[faster].spread == 0.0 || their_worst > worst + margin {
         return 0.0;
     }
     let met = ranked[faster].iter().filter(is_left_out).filter(|link| meets(link));
     // A pair that is measured again has noise of its own.
-    met.map(|link| link.mean - best + margin).fold(0.0, f64::max)
+    met.map(|link| link.level - best + margin).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -128,7 +138,7 @@ mod tests {
     use super::*;
     use crate::simulation::Normal;
 
-    const LAUNCHES: usize = 4;
+    const LAUNCHES: usize = 3;
     const LINKS: usize = 4;
 
     /// Levels of links with these true log-levels: noise of each link and launch, and more that all links of a launch share.
@@ -171,11 +181,12 @@ mod tests {
         let same = |_: &mut Normal| [vec![0.0; LINKS], vec![0.0; LINKS]];
         let spread = |judged: &Layouts| judged.choices.iter().any(|choice| choice.spread > 0.0);
         let found = count(2_000, same, 0.05, spread);
-        assert!(found <= 25, "{found} of 2000");
+        // As promised: 2 % for each version.
+        assert!(found <= 80, "{found} of 2000");
         // A change is not layout either.
         let slower = |_: &mut Normal| [vec![0.0; LINKS], vec![0.05; LINKS]];
         let found = count(2_000, slower, 0.02, |judged| judged.explained > 0.0);
-        assert!(found <= 5, "{found} of 2000");
+        assert!(found <= 12, "{found} of 2000");
     }
 
     #[test]
@@ -184,31 +195,54 @@ mod tests {
         let truth = |_: &mut Normal| [vec![slow, 0.0, 0.0, 0.0], vec![0.0, 0.0, slow, slow]];
         let is_right = |judged: &Layouts| {
             let [one, other] = &judged.choices;
-            let is_near = |choice: &LayoutChoice| (choice.spread - slow).abs() < 0.06;
+            let is_near = |choice: &LayoutChoice| (choice.spread - slow).abs() < 0.12;
             is_near(one)
                 && is_near(other)
                 && !one.kept.contains(&0)
                 && !other.kept.contains(&2)
                 && !other.kept.contains(&3)
         };
-        let found = count(1_000, truth, 0.02, is_right);
+        let found =
+            count(1_000, truth, 0.02, |judged| judged.choices.iter().any(|choice| choice.spread > 0.0));
+        assert!(found >= 900, "{found} of 1000");
+        let found = count(1_000, truth, 0.01, is_right);
         assert!(found >= 990, "{found} of 1000");
         // With what the noise lets see, the fast ones stay.
         let all_fast =
             |judged: &Layouts| judged.choices[0].kept == [1, 2, 3] && judged.choices[1].kept == [0, 1];
-        let found = count(1_000, truth, 0.02, all_fast);
-        assert!(found >= 920, "{found} of 1000");
+        let found = count(1_000, truth, 0.01, all_fast);
+        assert!(found >= 750, "{found} of 1000");
+    }
+
+    #[test]
+    fn launches_that_others_disturb_hide_no_layout() {
+        let slow = 1.19_f64.ln();
+        let truth = [vec![slow, 0.0, 0.0, 0.0], vec![0.0, 0.0, slow, slow]];
+        let mut normal = Normal::seeded(5);
+        let mut found = 0;
+        for _ in 0..1_000 {
+            let mut levels = levels(&mut normal, [&truth[0], &truth[1]], 0.01);
+            for level in levels.iter_mut().flatten().flatten() {
+                // A fifth of all launches takes longer by up to its time.
+                if normal.next() > 0.84 {
+                    *level += normal.next().abs().min(1.0);
+                }
+            }
+            let [one, other] = judged(&levels).choices;
+            found += usize::from(one.spread > 0.0 && other.spread > 0.0 && !one.kept.contains(&0));
+        }
+        assert!(found >= 780, "{found} of 1000");
     }
 
     #[test]
     fn a_version_that_drew_no_fast_layout_is_explained_by_the_other_and_more_work_is_not() {
         let slow = 1.19_f64.ln();
         let unlucky = |_: &mut Normal| [vec![0.0, slow, 0.0, 0.0], vec![slow; LINKS]];
-        let found = count(1_000, unlucky, 0.02, |judged| judged.explained >= slow);
+        let found = count(1_000, unlucky, 0.01, |judged| judged.explained >= slow);
         assert!(found >= 950, "{found} of 1000");
         let more_work = |normal: &mut Normal| [two_levels(normal, 0.0), two_levels(normal, 1.05_f64.ln())];
         let found = count(1_000, more_work, 0.01, |judged| judged.explained >= 1.05_f64.ln());
-        assert!(found <= 20, "{found} of 1000");
+        assert!(found <= 45, "{found} of 1000");
     }
 
     #[test]

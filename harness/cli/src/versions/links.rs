@@ -320,6 +320,49 @@ mod tests {
     }
 
     #[test]
+    fn a_program_of_c_is_linked_by_the_driver_that_a_build_is_given() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        // The driver of a C compiler can call the lld that rustc brings.
+        let out = Command::new("rustc").args(["--print", "target-libdir"]).output();
+        let libraries = out.ok().and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
+        let folder = Path::new(libraries.trim()).with_file_name("bin").join("gcc-ld");
+        if std::env::consts::OS != SYSTEM || !folder.join("ld.lld").is_file() || which::which("cc").is_err() {
+            eprintln!("SKIPPED: there is no cc with an lld");
+            return;
+        }
+        let bench = Bench::new("");
+        let function = |name: &str, value: u32| format!("int {name}(void) {{ return {value}; }}\n");
+        let main = "int main(void) { printf(\"%d\\n\", one() + 2 * two() + 4 * three()); return 0; }\n";
+        let source =
+            ["#include <stdio.h>\n", &function("one", 1), &function("two", 2), &function("three", 3), main];
+        std::fs::write(bench.path("main.c"), source.concat()).unwrap();
+        let script = links(4).script(&bench.path("scripts"), &words(&["cc"])).unwrap();
+        let link = |with: &str| {
+            let flags = [
+                "-O1",
+                "-fno-inline",
+                "-ffunction-sections",
+                with,
+                "-fuse-ld=lld",
+                "main.c",
+                "-o",
+                "my-worker",
+            ];
+            let out = Command::new(&script).args(flags).current_dir(bench.folder.path()).output().unwrap();
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        };
+        link(&format!("-B{}", folder.display()));
+        links(4).gather(&bench.path("my-worker")).unwrap();
+        let programs = links(4).of(&bench.path("my-worker")).unwrap();
+        let contents: Vec<Vec<u8>> = programs.iter().map(|path| std::fs::read(path).unwrap()).collect();
+        for (program, content) in programs.iter().zip(&contents) {
+            let out = Command::new(program).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&out.stdout), "17\n", "{program}");
+            assert_eq!(contents.iter().filter(|other| *other == content).count(), 1, "{program}");
+        }
+    }
+
+    #[test]
     fn a_linker_that_does_not_shuffle_links_once_and_its_reason_is_kept() {
         if std::env::consts::OS != SYSTEM {
             return;

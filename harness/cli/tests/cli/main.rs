@@ -30,6 +30,8 @@ mod hostile_files;
 #[cfg(test)]
 mod interruption;
 #[cfg(test)]
+mod layouts;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod outcomes;

@@ -29,7 +29,7 @@ pub(crate) fn contract() -> PathBuf {
 }
 
 impl Gated {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let manifest = format!(
             "[package]\nname = \"gated\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\nperfharness-contract = {{ path = {:?} }}\n\n[profile.release]\ncodegen-units = 1\n\n[workspace]\n",
             contract().to_str().unwrap()
@@ -80,7 +80,7 @@ impl Gated {
     }
 
     /// Makes the branch the base with one constant changed.
-    fn change(&self, from: &str, to: &str) {
+    pub(crate) fn change(&self, from: &str, to: &str) {
         assert!(SOURCE.contains(from), "{from}");
         self.git(&["reset", "--quiet", "--hard", "main"]);
         self.harness.write("repo/src/main.rs", SOURCE.replacen(from, to, 1));

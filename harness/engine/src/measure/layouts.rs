@@ -10,7 +10,7 @@ use super::state::{CaseState, RunState, SampleRow};
 use crate::plan::{CasePlan, Plan};
 
 /// What a launch of the comparison consists of: little, because it has many sides.
-pub(super) const ALLOCATION: Allocation = Allocation { placements: 1, blocks: 2 };
+pub(super) const ALLOCATION: Allocation = Allocation { placements: 1, blocks: 3 };
 /// Share of the time of a run that the comparisons may take; those that are left then are given up.
 pub(super) const BUDGET_SHARE: f64 = 0.3;
 

@@ -66,7 +66,7 @@ fn the_comparison_comes_first_and_is_short() {
     let cases: Vec<usize> = scenario.timed().iter().map(|sample| sample.case).collect();
     assert!(cases.is_sorted() && cases.contains(&1));
     let of_comparison: Vec<(u32, u32)> = allocations(&scenario).into_iter().take(3).collect();
-    assert_eq!(of_comparison, [(1, 2); 3]);
+    assert_eq!(of_comparison, [(1, 3); 3]);
     assert!(scenario.metered().iter().all(|sample| sample.case == 1));
     let launches: BTreeSet<u32> = scenario.state.cases[0].launches.iter().map(|row| row.launch).collect();
     assert!(launches.iter().all(|launch| *launch >= Stage::Layouts.first_launch()));
