@@ -12,6 +12,7 @@ mod gates;
 mod neighbour;
 mod noise;
 mod rows;
+mod truth;
 mod welch;
 
 use std::path::PathBuf;
@@ -36,6 +37,8 @@ enum Command {
     Noise(NoiseOpts),
     /// Whole gates over the kernels of known work: false alarms, power, and the verdicts of other methods
     Gates(GatesOpts),
+    /// How much longer the kernels take with planted work
+    Truth(TruthOpts),
     /// The overhead of measuring within a timed sample
     Cost,
     /// Serve the workloads of the experiment
@@ -104,6 +107,18 @@ struct GatesOpts {
 }
 
 #[derive(Debug, Clone, clap::Args)]
+struct TruthOpts {
+    /// Benchmarks of the suite; all of them by default
+    cases: Vec<String>,
+    /// The factors by which there is more work
+    #[arg(long, value_delimiter = ',', default_value = "1.02,1.05,1.1")]
+    factors: Vec<f64>,
+    /// Fresh buffers for each benchmark
+    #[arg(long, default_value_t = 20)]
+    placements: u32,
+}
+
+#[derive(Debug, Clone, clap::Args)]
 struct SideOpts {
     #[arg(long)]
     kernel: String,
@@ -119,6 +134,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Noise(opts) => noise::run(&opts),
         Command::Gates(opts) => gates::run(&opts),
+        Command::Truth(opts) => truth::run(&opts),
         Command::Cost => cost::run(),
         Command::Worker => {
             let mut workloads = perfharness_testkit::good();

@@ -104,6 +104,13 @@ impl Walk for Spin {
     }
 }
 
+/// Work that no kernel calls, between those that do.
+#[cfg(feature = "uncalled")]
+#[inline(never)]
+pub(crate) fn uncalled(state: u64, steps: u64) -> u64 {
+    (0..steps).fold(state, |state, step| (state ^ step).rotate_left(11).wrapping_mul(Spin::MULTIPLIER))
+}
+
 /// A buffer that belongs to one placement.
 #[derive(Debug)]
 pub(crate) struct Buffer {
