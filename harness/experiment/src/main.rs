@@ -115,7 +115,7 @@ struct TruthOpts {
     factors: Vec<f64>,
     /// Fresh buffers for each benchmark
     #[arg(long, default_value_t = 20)]
-    placements: u32,
+    placements: usize,
 }
 
 #[derive(Debug, Clone, clap::Args)]

@@ -24,10 +24,21 @@ pub(crate) fn run(opts: &TruthOpts) -> anyhow::Result<()> {
         let mut effects: Vec<Vec<f64>> = vec![Vec::new(); opts.factors.len()];
         let mut levels = Vec::new();
         for placement in 0..opts.placements {
-            let (level, of_placement) = placed(&workload, case.as_str(), &opts.factors, folder.path())?;
-            levels.push(level);
-            effects.iter_mut().zip(of_placement).for_each(|(all, effect)| all.push(effect));
-            let _ = placement;
+            // Buffers differ by their place in memory, so each amount of work has every place in turn.
+            let all: Vec<f64> = [1.0].iter().chain(&opts.factors).copied().collect();
+            let order: Vec<usize> = (0..all.len()).map(|at| (at + placement) % all.len()).collect();
+            let shifted: Vec<f64> = order.iter().map(|at| all[*at]).collect();
+            let times = placed(&workload, case.as_str(), &shifted, folder.path())?;
+            let of = |wanted: usize| {
+                let slot = order.iter().position(|at| *at == wanted).unwrap_or_default();
+                times.iter().map(|round| round[slot]).collect::<Vec<f64>>()
+            };
+            let base = of(0);
+            levels.extend(median(&base));
+            for (number, effects) in effects.iter_mut().enumerate() {
+                let ratios: Vec<f64> = of(number + 1).iter().zip(&base).map(|(t, b)| (t / b).ln()).collect();
+                effects.extend(median(&ratios));
+            }
         }
         let shown: Vec<String> =
             opts.factors.iter().zip(&effects).map(|(f, values)| shown(*f, values)).collect();
@@ -46,16 +57,11 @@ fn shown(factor: f64, values: &[f64]) -> String {
     format!("{:+.1} %: {:+.2} ± {error:.2} %", (factor - 1.0) * 100.0, mean.exp_m1() * 100.0)
 }
 
-/// Time of an iteration in ns, and the log-ratio of each factor against none, over fresh buffers.
-fn placed(
-    workload: &Workload,
-    case: &str,
-    factors: &[f64],
-    folder: &Path,
-) -> anyhow::Result<(f64, Vec<f64>)> {
+/// Times of an iteration in ns, by round and amount of work, over fresh buffers.
+fn placed(workload: &Workload, case: &str, factors: &[f64], folder: &Path) -> anyhow::Result<Vec<Vec<f64>>> {
     let name = |text: &str| perfharness_contract::Name::new(text);
     let mut sides = Vec::new();
-    for (number, factor) in [1.0].iter().chain(factors).enumerate() {
+    for (number, factor) in factors.iter().enumerate() {
         let scratch = folder.join(number.to_string());
         std::fs::create_dir_all(&scratch)?;
         let settings = BTreeMap::from([("known-work".to_owned(), format!("time={factor}"))]);
@@ -63,14 +69,12 @@ fn placed(
         let built = workload.construct(&name(case)?, &name(VARIANT)?, &setup);
         sides.push(built.map_err(|failure| anyhow::anyhow!("{case}: {failure}"))?);
     }
-    let mut iterations = 4;
     let mut fastest = f64::INFINITY;
     for round in 0..5 {
-        fastest = fastest.min(sample(&mut sides[0], round, iterations)?);
+        fastest = fastest.min(sample(&mut sides[0], round, 4)?);
     }
-    iterations = (SAMPLE_NS / fastest).ceil() as u64;
-    let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); factors.len()];
-    let mut levels = Vec::new();
+    let iterations = (SAMPLE_NS / fastest).ceil() as u64;
+    let mut rounds = Vec::new();
     for round in 0..ROUNDS {
         let mut times = vec![0.0; sides.len()];
         for turn in 0..sides.len() {
@@ -78,13 +82,9 @@ fn placed(
             let at = if round % 2 == 0 { forth } else { sides.len() - 1 - forth };
             times[at] = sample(&mut sides[at], 5 + round, iterations)?;
         }
-        levels.push(times[0]);
-        for (ratios, time) in ratios.iter_mut().zip(&times[1..]) {
-            ratios.push((time / times[0]).ln());
-        }
+        rounds.push(times);
     }
-    let middle = |values: &Vec<f64>| median(values).unwrap_or(f64::NAN);
-    Ok((middle(&levels), ratios.iter().map(middle).collect()))
+    Ok(rounds)
 }
 
 /// Time of an iteration in ns, after as many untimed ones.

@@ -65,7 +65,7 @@ const CASES: [Params; 6] = [
     case("gather", Kind::Gather, 30_000, 512 * KIB),
     // Twice this number of steps fits a window.
     case("sweep", Kind::Sweep, 130_000, Sweep::BYTES),
-    case("gpu", Kind::Gpu, 40_000, 0),
+    case("gpu", Kind::Gpu, 200_000, 0),
     case("append", Kind::Append, 100, 0),
     case("copy", Kind::Copy, 100, 0),
 ];
@@ -88,8 +88,8 @@ const SUITE: [Params; 20] = [
     case("copy-2", Kind::Copy, 100, 0),
     case("copy-3", Kind::Copy, 140, 0),
     case("copy-4", Kind::Copy, 200, 0),
-    case("gpu-1", Kind::Gpu, 40_000, 0),
-    case("gpu-2", Kind::Gpu, 80_000, 0),
+    case("gpu-1", Kind::Gpu, 200_000, 0),
+    case("gpu-2", Kind::Gpu, 300_000, 0),
     case("sweep-1", Kind::Sweep, 90_000, Sweep::BYTES),
     case("sweep-2", Kind::Sweep, 130_000, Sweep::BYTES),
 ];
