@@ -270,6 +270,10 @@ pub struct LaunchRecord {
     pub anchor_ns: Option<f64>,
     /// Positions of the conditions that its workers ran under.
     pub environments: Vec<usize>,
+    /// Its sides, in the order in which their workers were opened: `base` and `head` where these are compared, else variants.
+    /// In another part of the launch a side may be opened again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<String>,
     /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
 }

@@ -192,15 +192,19 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
     let mut used: Vec<usize> = environments.iter().copied().flatten().collect();
     used.sort_unstable();
     used.dedup();
+    let is_against_base = case_plan.sides.iter().any(|side| side.origin == Origin::Base);
+    let opened = |side: &Side| {
+        if is_against_base { side.origin.as_str().to_owned() } else { side.benchmark.variant.to_string() }
+    };
     let launch = |row: &crate::measure::LaunchRow| LaunchRecord {
         launch: row.launch,
         unix_ms: row.unix_ms,
         load_average: row.load_average,
         anchor_ns: row.anchor_ns,
         environments: used.clone(),
+        opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
     };
-    let is_against_base = case_plan.sides.iter().any(|side| side.origin == Origin::Base);
     CaseRecord {
         workload: case_plan.workload.clone(),
         case: case_plan.case.clone(),

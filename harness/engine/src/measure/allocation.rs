@@ -52,7 +52,8 @@ pub(super) fn choose(
 ) -> Allocation {
     let Some(costs) = costs else { return PILOT };
     let mut allocation = components.map_or(PILOT, |components| allocate(components, costs));
-    allocation.placements = allocation.placements.min(MOST_PLACEMENTS);
+    // An even number, in which each order has its reverse.
+    allocation.placements = allocation.placements.next_multiple_of(2).min(MOST_PLACEMENTS);
     allocation.blocks = allocation.blocks.min(MOST_BLOCKS);
     let fits = |a: Allocation| launch_cost(costs, a) * launches as f64 <= left_ns as f64;
     while !fits(allocation) {
@@ -60,7 +61,7 @@ pub(super) fn choose(
         if *blocks > perfharness_verdict::MIN_BLOCKS {
             *blocks -= 1;
         } else if *placements > 2 {
-            *placements -= 1;
+            *placements -= 2;
         } else if *blocks > 1 {
             *blocks -= 1;
         } else if *placements > 1 {
@@ -89,7 +90,7 @@ mod tests {
         let cost = launch_cost(&COSTS, PILOT);
         let at = |budget: f64| choose(None, Some(&COSTS), 8, (budget * 8.0) as u64);
         assert_eq!(at(cost), PILOT);
-        assert_eq!(at(cost - 1.0), Allocation { placements: 3, blocks: 2 });
+        assert_eq!(at(cost - 1.0), Allocation { placements: 2, blocks: 2 });
         assert_eq!(at(23.0), Allocation { placements: 2, blocks: 1 });
         assert_eq!(at(1.0), Allocation { placements: 1, blocks: 1 });
     }

@@ -47,6 +47,9 @@ pub enum Event {
         side: usize,
         /// The launch.
         launch: u32,
+        /// The part of the launch.
+        #[serde(default)]
+        part: u32,
         /// Its answer.
         hello: HelloReply,
         /// Process id.

@@ -17,7 +17,7 @@ use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{
     CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
 };
-use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order};
+use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
 use super::plausible::{SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp, WarmUpLimits};
@@ -154,13 +154,13 @@ impl LaunchRunner<'_, '_> {
     }
 
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
-        let stream = self.case_plan.label();
-        let first_round = PlacementRounds { launch: self.launch, placement: 0 }.check_round(0);
-        let order = block_order(self.plan.seed, &format!("launch/{stream}"), first_round, sides);
+        let order = self.order(PlacementRounds { launch: self.launch, placement: 0 });
         let mut live_sides = Vec::new();
         // A side that failed in an earlier part of this launch is not started again.
-        for side in order.into_iter().filter(|side| self.is_undecided(*side)).collect::<Vec<_>>() {
-            if let Some(live) = self.open(side)? {
+        for side in order.into_iter().filter(|side| sides.contains(side)) {
+            if self.is_undecided(side)
+                && let Some(live) = self.open(part, side)?
+            {
                 live_sides.push(Some(live));
             }
         }
@@ -172,6 +172,8 @@ impl LaunchRunner<'_, '_> {
             self.placement(part, placement, &mut live_sides)?;
             latest = placement;
         }
+        // As in the first placement, so that the next launch does this in reverse, too.
+        self.sort(&mut live_sides, PlacementRounds { launch: self.launch, placement: 0 });
         self.after_checks(&mut live_sides)?;
         self.meter(part, latest, &mut live_sides)?;
         for live in live_sides.into_iter().flatten() {
@@ -193,6 +195,11 @@ impl LaunchRunner<'_, '_> {
         &self.recorder.state.cases[self.case]
     }
 
+    /// Returns the order of all sides in a placement.
+    fn order(&self, place: PlacementRounds) -> Vec<usize> {
+        placement_order(self.plan.seed, &self.case_plan.label(), place, self.case_plan.sides.len())
+    }
+
     /// Emits the notes that are new: as a rule, every placement repeats them.
     fn take_notes(&mut self, side: usize, notes: Vec<String>) {
         for note in notes {
@@ -212,7 +219,7 @@ impl LaunchRunner<'_, '_> {
     }
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
-    fn open(&mut self, side: usize) -> Result<Option<LiveSide>, Interrupted> {
+    fn open(&mut self, part: u32, side: usize) -> Result<Option<LiveSide>, Interrupted> {
         let options = LaunchOptions::of(self.plan);
         if self.executor.interrupted() {
             return Err(Interrupted);
@@ -234,7 +241,8 @@ impl LaunchRunner<'_, '_> {
             last: None,
         };
         let pid = live.session.pid();
-        self.emit(&Event::WorkerOpened { case: self.case, side, launch: self.launch, hello, pid });
+        let (case, launch) = (self.case, self.launch);
+        self.emit(&Event::WorkerOpened { case, side, launch, part, hello, pid });
         Ok(Some(live))
     }
 
@@ -308,6 +316,7 @@ impl LaunchRunner<'_, '_> {
         let place = PlacementRounds { launch: self.launch, placement };
         let start = self.executor.now_ns();
         self.make_room(live_sides)?;
+        self.sort(live_sides, place);
         for slot in live_sides.iter_mut() {
             let timeout = self.plan.timeout;
             let benchmark = slot.as_ref().map(|l| self.case_plan.sides[l.side].benchmark.clone());
@@ -326,6 +335,7 @@ impl LaunchRunner<'_, '_> {
         for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
+        self.tune(live_sides);
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
             if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
@@ -338,6 +348,15 @@ impl LaunchRunner<'_, '_> {
         self.timing.placements_ns += blocks_start.saturating_sub(start);
         self.timing.blocks_ns += end.saturating_sub(blocks_start);
         Ok(())
+    }
+
+    /// Brings the sides into the order of a placement.
+    fn sort(&self, live_sides: &mut [Option<LiveSide>], place: PlacementRounds) {
+        let order = self.order(place);
+        live_sides.sort_by_key(|slot| {
+            slot.as_ref()
+                .map_or(order.len(), |live| order.iter().position(|side| *side == live.side).unwrap_or(0))
+        });
     }
 
     /// Releases the older placements if the next one does not fit beside them.
@@ -485,25 +504,55 @@ impl LaunchRunner<'_, '_> {
             batches.push(time);
             spent += reply.wall_ns;
         }
-        let Some(live) = slot.as_mut() else { return Ok(()) };
-        let (case, side, launch) = (self.case, live.side, self.launch);
-        let untuned = live.length.is_none();
-        let length = *live.length.get_or_insert_with(|| {
-            SampleLength::choose(live.iteration_ns, self.plan.design.sample_ns, live.clock_step_ns)
-        });
+        let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
+            let (case, side, launch) = (self.case, live.side, self.launch);
             let steady = warm_up::is_steady(&batches, confirming);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }
-        if untuned {
-            let SampleLength { iterations, lead_in } = length;
-            self.emit(&Event::Tuned { case, side, iterations, lead_in });
-        }
         Ok(())
     }
 
-    /// Measures a block: a round in a random order, then one in its reverse.
+    /// Sets the length of the samples of each side that has none yet. Sides that run the same benchmark share it, those in
+    /// other parts of the launch included.
+    fn tune(&mut self, live_sides: &mut [Option<LiveSide>]) {
+        let untuned = |live: &&LiveSide| live.length.is_none();
+        let sides: Vec<usize> = live_sides.iter().flatten().filter(untuned).map(|live| live.side).collect();
+        for side in sides {
+            let benchmark = &self.case_plan.sides[side].benchmark;
+            let group: Vec<usize> = (0..self.case_plan.sides.len())
+                .filter(|other| self.case_plan.sides[*other].benchmark == *benchmark)
+                .collect();
+            let alive = live_sides.iter().flatten().filter(|live| group.contains(&live.side));
+            let times: Vec<(f64, Option<u64>)> =
+                alive.map(|live| (live.iteration_ns, live.clock_step_ns)).collect();
+            let Some(shared) = SampleLength::choose_shared(&times, self.plan.design.sample_ns) else {
+                continue;
+            };
+            let earlier = group.iter().find_map(|other| self.state().sides[*other].length);
+            let length = earlier.map_or(shared, |earlier| {
+                // A side of a later part that needs more iterations for its clock is several times as fast. From the next
+                // launch on the others run as many.
+                let least =
+                    times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
+                SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
+            });
+            for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
+                live.length = Some(length);
+            }
+            for other in group {
+                let (known, SampleLength { iterations, lead_in }) =
+                    (self.state().sides[other].length, length);
+                let is_alive = live_sides.iter().flatten().any(|live| live.side == other);
+                if known != Some(length) && (known.is_some() || is_alive) {
+                    self.emit(&Event::Tuned { case: self.case, side: other, iterations, lead_in });
+                }
+            }
+        }
+    }
+
+    /// Measures a block: a round in the order of the placement or its reverse, then one in the reverse of that.
     fn block(
         &mut self,
         part: u32,
@@ -512,7 +561,7 @@ impl LaunchRunner<'_, '_> {
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
         let slots: Vec<usize> = (0..live_sides.len()).filter(|slot| live_sides[*slot].is_some()).collect();
-        let order = block_order(self.plan.seed, &self.case_plan.label(), place.round(block, 0), &slots);
+        let order = block_order(&slots, block);
         let mut flags = Vec::new();
         for half in 0..2 {
             let round = place.round(block, half);

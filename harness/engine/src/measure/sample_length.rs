@@ -22,16 +22,29 @@ pub struct SampleLength {
 impl SampleLength {
     /// Chooses the length of samples for iterations of `iteration_ns`, aiming at `target_ns` per sample.
     pub fn choose(iteration_ns: f64, target_ns: u64, clock_step_ns: Option<u64>) -> Self {
-        let floor = clock_step_ns.unwrap_or(1_000).saturating_mul(MIN_CLOCK_STEPS);
-        let target = target_ns.max(floor) as f64;
-        let per = iteration_ns.max(0.1);
-        let iterations = (target / per).ceil().clamp(1.0, MAX_ITERATIONS) as u64;
-        let lead_in = if per > LONG_ITERATION_NS {
-            0
-        } else {
-            (LEAD_IN_TARGET_NS as f64 / per).ceil().clamp(1.0, MAX_ITERATIONS) as u64
-        };
+        let floor = Self::least_iterations(iteration_ns, clock_step_ns);
+        let iterations = iterations_in(target_ns, iteration_ns).max(floor);
+        let lead_in =
+            if iteration_ns > LONG_ITERATION_NS { 0 } else { iterations_in(LEAD_IN_TARGET_NS, iteration_ns) };
         Self { iterations, lead_in }
+    }
+
+    /// Returns the fewest iterations of a sample that the steps of its clock allow.
+    pub fn least_iterations(iteration_ns: f64, clock_step_ns: Option<u64>) -> u64 {
+        iterations_in(clock_step_ns.unwrap_or(1_000).saturating_mul(MIN_CLOCK_STEPS), iteration_ns)
+    }
+
+    /// Chooses one length for sides that run the same benchmark, given the time of an iteration and the step of the clock
+    /// of each: the one that suits the slowest of them, unless the clock of another one needs more iterations. `None`
+    /// without sides.
+    ///
+    /// With lengths of their own, sides of equal code would run other iterations on other inputs and in other states of the
+    /// caches, and differ by that in every launch.
+    pub fn choose_shared(sides: &[(f64, Option<u64>)], target_ns: u64) -> Option<Self> {
+        let (slowest_ns, step_ns) = *sides.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let chosen = Self::choose(slowest_ns, target_ns, step_ns);
+        let floor = sides.iter().map(|(ns, step_ns)| Self::least_iterations(*ns, *step_ns)).max()?;
+        Some(Self { iterations: chosen.iterations.max(floor), ..chosen })
     }
 
     /// Returns the length with a planted slowdown: at least one iteration more, while the nominal ones are counted.
@@ -42,9 +55,29 @@ impl SampleLength {
     }
 }
 
+/// Returns the iterations that take `ns`: at least one, and a bounded number.
+fn iterations_in(ns: u64, iteration_ns: f64) -> u64 {
+    (ns as f64 / iteration_ns.max(0.1)).ceil().clamp(1.0, MAX_ITERATIONS) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_length_suits_the_slowest_of_several_sides_and_the_clock_of_the_fastest() {
+        let shared = |sides: &[(f64, Option<u64>)]| SampleLength::choose_shared(sides, 5_000_000);
+        let steps = Some(20);
+        let slow = SampleLength::choose(10_000.0, 5_000_000, steps);
+        assert_eq!(shared(&[(10_000.0, steps)]), Some(slow));
+        assert_eq!(shared(&[(9_000.0, steps), (10_000.0, steps), (8_000.0, steps)]), Some(slow));
+        // 20 us of a clock with steps of 20 ns are 2,000 iterations of 10 ns.
+        assert_eq!(
+            shared(&[(10.0, steps), (10_000.0, steps)]),
+            Some(SampleLength { iterations: 2_000, ..slow })
+        );
+        assert_eq!(shared(&[]), None);
+    }
 
     #[test]
     fn a_slowdown_is_planted_in_whole_iterations() {

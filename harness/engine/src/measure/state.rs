@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perfharness_contract::OutcomeKind;
 use perfharness_contract::protocol::{CheckReply, HelloReply, Mode};
 use perfharness_record::{CaseEnd, Contamination, Outcome, Pairing};
-use perfharness_verdict::{Block, Launch, Paired, Placement, log_ratio};
+use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
@@ -55,8 +55,24 @@ pub struct LaunchRow {
     pub anchor_ns: Option<f64>,
     /// Unix time of its start, in ms.
     pub unix_ms: u64,
+    /// Parts and sides, in the order in which their workers were opened.
+    pub opened: Vec<(u32, usize)>,
     /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
+}
+
+impl LaunchRow {
+    /// Returns which of a pair was opened first in the part that they share.
+    fn lead(&self, candidate: usize, reference: usize) -> Lead {
+        let place = |part: u32, side: usize| self.opened.iter().position(|opened| *opened == (part, side));
+        let both =
+            self.opened.iter().find_map(|(part, _)| place(*part, candidate).zip(place(*part, reference)));
+        match both {
+            Some((candidate, reference)) if candidate < reference => Lead::Candidate,
+            Some(_) => Lead::Reference,
+            None => Lead::Unknown,
+        }
+    }
 }
 
 /// One side.
@@ -157,6 +173,7 @@ impl CaseState {
                     load_average: *load_average,
                     anchor_ns: *anchor_ns,
                     unix_ms: *unix_ms,
+                    opened: Vec::new(),
                     timing: None,
                 });
             }
@@ -172,7 +189,7 @@ impl CaseState {
                 self.samples.extend(rows);
             }
             Event::LaunchFinished { launch, timing, .. } => {
-                if let Some(row) = self.launches.iter_mut().rfind(|row| row.launch == *launch) {
+                if let Some(row) = self.launch_mut(*launch) {
                     row.timing = Some(*timing);
                 }
             }
@@ -191,11 +208,26 @@ impl CaseState {
                     // The current block stays incomplete.
                     self.pending.clear();
                 }
+                if let Event::WorkerOpened { launch, part, side, .. } = event
+                    && let Some(row) = self.launch_mut(*launch)
+                {
+                    row.opened.push((*part, *side));
+                }
                 if let Some(side) = self.sides.get_mut(*side) {
                     side.apply(event);
                 }
             }
         }
+    }
+
+    fn launch_mut(&mut self, number: u32) -> Option<&mut LaunchRow> {
+        self.launches.iter_mut().rfind(|row| row.launch == number)
+    }
+
+    /// Returns which of a pair was opened first in a launch.
+    fn lead(&self, launch: u32, candidate: usize, reference: usize) -> Lead {
+        let row = self.launches.iter().rfind(|row| row.launch == launch);
+        row.map_or(Lead::Unknown, |row| row.lead(candidate, reference))
     }
 
     /// Returns the time of its launches so far, in ns. An interrupted launch counts with the time of its samples.
@@ -290,12 +322,11 @@ impl CaseState {
                 _ => None,
             }
         };
-        tree.values()
-            .map(|placements| -> Launch {
-                placements
-                    .values()
-                    .map(|blocks| -> Placement { blocks.values().filter_map(block).collect() })
-                    .collect()
+        let placement = |blocks: &BTreeMap<u32, Rounds>| blocks.values().filter_map(block).collect();
+        tree.iter()
+            .map(|(launch, placements)| Launch {
+                placements: placements.values().map(placement).collect(),
+                lead: self.lead(*launch, candidate, reference),
             })
             .collect()
     }
@@ -307,7 +338,8 @@ impl CaseState {
             let figure = |row: &SampleEvent| Some((row.launch, row.readings.get(metric)?.value()?));
             rows.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
         };
-        one_for_each_launch(&figures(candidate), &figures(reference))
+        let lead = |launch| self.lead(launch, candidate, reference);
+        one_for_each_launch(&figures(candidate), &figures(reference), lead)
     }
 
     /// Returns the timed samples that count.
@@ -342,18 +374,20 @@ fn paired_by_launch(
         }
         by_launch.into_iter().filter_map(|(l, v)| Some((l, perfharness_verdict::median(&v)?))).collect()
     };
-    one_for_each_launch(&levels(candidate), &levels(reference))
+    one_for_each_launch(&levels(candidate), &levels(reference), |_| Lead::Unknown)
 }
 
-fn one_for_each_launch(candidates: &BTreeMap<u32, f64>, references: &BTreeMap<u32, f64>) -> Paired {
-    let ratio = |(launch, c): (&u32, &f64)| Some(log_ratio(*c, *references.get(launch)?));
-    let launches = candidates.iter().filter_map(ratio);
-    launches
-        .map(|d| Launch {
-            placements: vec![Placement { blocks: vec![Block::new(d, d)] }],
-            ..Launch::default()
-        })
-        .collect()
+fn one_for_each_launch(
+    candidates: &BTreeMap<u32, f64>,
+    references: &BTreeMap<u32, f64>,
+    lead: impl Fn(u32) -> Lead,
+) -> Paired {
+    let launch = |(launch, c): (&u32, &f64)| {
+        let d = log_ratio(*c, *references.get(launch)?);
+        let placements = vec![Placement { blocks: vec![Block::new(d, d)] }];
+        Some(Launch { placements, lead: lead(*launch) })
+    };
+    candidates.iter().filter_map(launch).collect()
 }
 
 impl SideState {

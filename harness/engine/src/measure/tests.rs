@@ -122,6 +122,12 @@ impl Scenario {
         self
     }
 
+    /// Makes the first two sides of the first case the base and the head of one benchmark.
+    fn versions(self) -> Self {
+        let benchmark = self.plan.cases[0].sides[0].benchmark.clone();
+        self.side(0, |side| side.origin = Origin::Base).side(1, |side| side.benchmark = benchmark)
+    }
+
     /// Sets the memory that the sides declare, on a machine with 100 bytes.
     fn memory(mut self, declared: &[u64]) -> Self {
         for (side, bytes) in self.plan.cases[0].sides.iter_mut().zip(declared) {

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use perfharness_verdict::Lead;
+
 use super::*;
 
 fn three_sides() -> Scenario {
@@ -95,6 +97,123 @@ fn workers_are_started_in_changing_orders() {
     }
     assert_eq!(starts.len(), 8);
     assert!(starts.into_values().collect::<BTreeSet<_>>().len() > 2);
+}
+
+/// Returns the workers of the requests that `is_wanted` selects, by launch.
+fn turns(scenario: &Scenario, is_wanted: impl Fn(&Step) -> bool) -> Vec<Vec<usize>> {
+    let mut turns: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for entry in scenario.transcript().iter().filter(|entry| is_wanted(&entry.step)) {
+        turns.entry(entry.launch).or_default().push(entry.worker);
+    }
+    turns.into_values().collect()
+}
+
+#[test]
+fn every_second_launch_does_everything_in_reverse() {
+    let scenario = three_sides().run();
+    let is_metered = |step: &Step| matches!(step, Step::Asked(Request::Sample(s)) if s.mode == Mode::Metered);
+    let placed = |step: &Step, wanted: u32| matches!(step, Step::Asked(Request::Prepare { placement, .. }) if *placement == wanted);
+    let wanted: [&dyn Fn(&Step) -> bool; 8] = [
+        &|step| *step == Step::Launched,
+        &|step| placed(step, 0),
+        &|step| placed(step, 1),
+        &|step| placed(step, 2),
+        &|step| placed(step, 3),
+        &|step| is_check(step, false),
+        &is_metered,
+        &|step| *step == Step::Finished,
+    ];
+    for (number, is_wanted) in wanted.into_iter().enumerate() {
+        let turns = turns(&scenario, is_wanted);
+        assert_eq!((turns.len(), turns[0].len()), (8, 3), "step {number}");
+        for pair in turns.chunks(2) {
+            let reverse: Vec<usize> = pair[1].iter().rev().copied().collect();
+            assert_eq!(pair[0], reverse, "step {number}");
+        }
+    }
+    for block in blocks(&scenario.timed()) {
+        let s = block[0];
+        let sides = |placement: PlacementRounds, block| {
+            let at = scenario.timed().into_iter().filter(move |s| s.round == placement.round(block, 0));
+            at.map(|s| s.side).collect::<Vec<_>>()
+        };
+        let here = sides(place(s.launch, s.placement), s.block);
+        let reverse: Vec<usize> = here.iter().rev().copied().collect();
+        assert_eq!(here.len(), 3);
+        assert_eq!(sides(place(s.launch ^ 1, s.placement), s.block), reverse);
+        assert_eq!(sides(place(s.launch, s.placement ^ 1), s.block), reverse);
+        assert_eq!(sides(place(s.launch, s.placement), s.block ^ 1), reverse);
+    }
+}
+
+#[test]
+fn a_side_that_fails_does_not_change_the_order_of_the_others() {
+    let fails = Script::steady(MS).failing(Fault::Ends(OutcomeKind::Crashed), |launch, _| launch == 1);
+    let scenario = Scenario::of([Script::steady(MS), fails, Script::steady(MS)]).run();
+    let starts: Vec<Vec<usize>> = turns(&scenario, |step| *step == Step::Launched)
+        .into_iter()
+        .map(|launch| launch.into_iter().filter(|worker| *worker != 1).collect())
+        .collect();
+    assert!(starts.chunks(2).all(|pair| pair[0][0] == pair[1][1] && pair[0].len() == 2), "{starts:?}");
+}
+
+#[test]
+fn launches_of_one_placement_change_places_only_between_launches() {
+    // So tight a budget leaves one placement and one block.
+    let sides = [Script::steady(30.0 * MS), Script::steady(30.0 * MS)];
+    let scenario = Scenario::of(sides).budget(Duration::from_secs(5)).run();
+    let allocations = allocations(&scenario);
+    assert!(
+        allocations.iter().all(|(placements, _)| *placements == 1 || placements % 2 == 0),
+        "{allocations:?}"
+    );
+    let starts = turns(&scenario, |step| *step == Step::Launched);
+    assert!(starts.chunks_exact(2).all(|pair| pair[0][0] == pair[1][1]), "{starts:?}");
+}
+
+#[test]
+fn a_launch_says_who_came_first() {
+    let scenario = three_sides().run();
+    let starts = turns(&scenario, |step| *step == Step::Launched);
+    for (candidate, reference) in [(1, 0), (2, 0), (0, 2)] {
+        let paired = scenario.case().paired(candidate, reference);
+        let leads: Vec<Lead> = paired.launches.iter().map(|launch| launch.lead).collect();
+        let due = |order: &Vec<usize>| match order.iter().find(|side| [candidate, reference].contains(*side))
+        {
+            Some(first) if *first == candidate => Lead::Candidate,
+            _ => Lead::Reference,
+        };
+        assert_eq!(leads, starts.iter().map(due).collect::<Vec<_>>());
+        assert_eq!(leads.iter().filter(|lead| **lead == Lead::Candidate).count(), 4);
+    }
+}
+
+#[test]
+fn sides_that_take_turns_have_no_lead_and_those_in_several_parts_that_of_the_shared_one() {
+    let turns = three_sides().memory(&[40, 40, 40]).run();
+    assert!(turns.case().paired(1, 0).launches.iter().all(|launch| launch.lead == Lead::Unknown));
+    let pairwise = three_sides().memory(&[10, 20, 30]).run();
+    for candidate in [1, 2] {
+        let launches = pairwise.case().paired(candidate, 0).launches;
+        let leads = |lead| launches.iter().filter(|launch| launch.lead == lead).count();
+        assert_eq!((leads(Lead::Candidate), leads(Lead::Reference)), (4, 4));
+    }
+}
+
+#[test]
+fn a_side_that_is_slower_when_it_comes_first_is_not_slower_in_the_estimate() {
+    let leads: Rc<RefCell<BTreeMap<u32, usize>>> = Rc::default();
+    let script = |side: usize| {
+        let leads = Rc::clone(&leads);
+        Script::new(move |m| {
+            let first = *leads.borrow_mut().entry(m.launch).or_insert(side);
+            if first == side { 1.5 * MS } else { MS }
+        })
+    };
+    let scenario = Scenario::of([script(0), script(1)]).run();
+    let values = perfharness_verdict::launch_values(&scenario.case().paired(1, 0)).unwrap();
+    assert!(values.iter().all(|value| (value.abs() - 1.5_f64.ln()).abs() < 1e-9), "{values:?}");
+    assert!(scenario.estimate(1, 0).theta.abs() < 1e-12);
 }
 
 #[test]

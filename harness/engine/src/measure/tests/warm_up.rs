@@ -1,6 +1,8 @@
 //! Warming up, and the length of samples.
 
 use super::super::{SampleLength, WarmUp};
+use rstest::rstest;
+
 use super::*;
 
 fn warm_ups(scenario: &Scenario) -> Vec<(u32, u32, WarmUp)> {
@@ -27,6 +29,40 @@ fn samples_have_the_length_that_the_first_warm_up_chose() {
     }
     let tuned = scenario.events.iter().filter(|e| matches!(e, Event::Tuned { .. })).count();
     assert_eq!(tuned, 2);
+}
+
+/// Creates a side that is three times as fast from the second process on, so that its first warm-up misleads.
+fn slow_at_first() -> Script {
+    Script::new(|moment| if moment.launch == 0 { 0.3 * MS } else { 0.1 * MS })
+}
+
+#[rstest]
+#[case::together(&[0, 0], 10)]
+// In parts of its own, each side takes over the length of the one that comes first.
+#[case::alternating(&[40, 40], 30)]
+fn versions_of_a_benchmark_share_one_length_although_one_warms_up_slower(
+    #[case] memory: &[u64],
+    #[case] iterations: u64,
+) {
+    for sides in [[Script::steady(0.1 * MS), slow_at_first()], [slow_at_first(), Script::steady(0.1 * MS)]] {
+        let scenario = Scenario::of(sides).versions().memory(memory).seed(2).run();
+        let lengths = [0, 1].map(|side| length_of_timed(&scenario, side));
+        assert_eq!((lengths[0].len(), &lengths[0]), (1, &lengths[1]));
+        assert!([10, iterations].contains(&lengths[0][0].0), "{lengths:?}");
+    }
+}
+
+#[test]
+fn a_version_that_is_far_faster_gets_the_iterations_that_its_clock_needs() {
+    // The mock's clock has steps of 1 ns, so that 1,000 of them are 100 iterations of 10 ns.
+    let sides = || [Script::steady(0.1 * MS), Script::steady(10.0)];
+    let together = Scenario::of(sides()).versions().run();
+    assert_eq!([0, 1].map(|side| length_of_timed(&together, side)), [[(100, 10)], [(100, 10)]]);
+    // If the slow one has its part first, it only learns of that for the next launch.
+    let turns = Scenario::of(sides()).versions().memory(&[40, 40]).run();
+    let last = |side| *length_of_timed(&turns, side).last().unwrap();
+    assert_eq!(last(0), last(1));
+    assert!(last(0).0 >= 100);
 }
 
 #[test]
