@@ -1,0 +1,194 @@
+//! One gate, measured and judged as `perfharness gate --base` does it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use perfharness_contract::{Effort, MetricKind};
+use perfharness_engine::fingerprint;
+use perfharness_engine::measure::{Event, RunState};
+use perfharness_engine::plan::{Plan, confirmation};
+use perfharness_engine::request::RunRequest;
+use perfharness_engine::run::{
+    BaseBuild, ComparedWith, Listener, PlannedRun, RecordPlace, RunError, RunSpec,
+};
+use perfharness_known_work::VARIABLE;
+use perfharness_platform::clock;
+use perfharness_record::compare::{GatePolicy, GateReport, Terms, flagged, judge};
+use perfharness_record::{SourceState, Stage, WorkerCommand};
+use perfharness_verdict::judge::{GateOutcome, Judgement, Limit, Verdict};
+
+use super::line::{Conditions, Gate, Pair, Row};
+use super::programs::Build;
+
+pub(super) const WORKLOAD: &str = "known-suite";
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The builds of both sides of a gate.
+pub(super) fn builds(number: u64, pair: Pair) -> [Build; 2] {
+    let [base, head] = Build::pair(number);
+    match pair {
+        Pair::Relinked => [base, head],
+        Pair::Same => [base, base],
+    }
+}
+
+/// Both workers, base first. Their environments have the same length, because its size moves the stack and changes the
+/// timing of data on it.
+pub(super) fn workers(
+    builds: [Build; 2],
+    conditions: &Conditions,
+    planted_in: Option<&str>,
+) -> [WorkerCommand; 2] {
+    let [base, head] = builds;
+    let only = planted_in.map(|case| format!("only={case},")).unwrap_or_default();
+    let worker = |name: &str, build: Build, factor: f64| WorkerCommand {
+        name: name.into(),
+        command: vec![build.path().to_string_lossy().into_owned(), "worker".into()],
+        env: BTreeMap::from([(VARIABLE.to_owned(), format!("{only}time={factor:.3}"))]),
+        ..WorkerCommand::default()
+    };
+    [worker("base", base, 1.0), worker("head", head, conditions.planted)]
+}
+
+/// Measures a gate.
+pub(super) fn measure(
+    number: u64,
+    conditions: &Conditions,
+    planted_in: Option<String>,
+    folder: &Path,
+) -> anyhow::Result<Gate> {
+    let builds = builds(number, conditions.pair);
+    let [base, head] = workers(builds, conditions, planted_in.as_deref());
+    let limit = Some(Limit::new(conditions.threshold)?);
+    // A software adapter would be excused more, and its rows would never fail or stay open.
+    let policy = GatePolicy { time: limit, software_time: limit, ..GatePolicy::default() };
+    let run = RunRequest {
+        seed: number,
+        timeout: TIMEOUT,
+        time_budget: Some(Duration::from_secs_f64(conditions.budget_s)),
+        ..RunRequest::new([WORKLOAD], Effort::Quick, vec![head])
+    };
+    let source = SourceState::Absent { absent: "a build of the experiment".into() };
+    let base = BaseBuild {
+        workers: vec![base],
+        source: source.clone(),
+        versions: None,
+        identical: false,
+        redefined: Vec::new(),
+        delta: policy.time_default().delta(),
+    };
+    let spec = RunSpec {
+        against: ComparedWith::Base(Box::new(base)),
+        sample: conditions.sample_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
+        source,
+        ..RunSpec::new(run)
+    };
+    let unix_ms = clock::unix_ms();
+    let start = clock::now();
+    let mut kept = Kept::default();
+    let place = RecordPlace::at(&folder.join("run.json"), false)?;
+    let terms = Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false };
+    let run = PlannedRun::new(spec, &mut kept)?.begin(place, &mut kept)?;
+    let record = run.measure_all_and(&mut kept, |plan, record| {
+        Ok::<_, RunError>(confirmation(plan, &flagged(&judge(record, &terms))))
+    })?;
+    let whole_s = start.elapsed().as_secs_f64();
+    let report = judge(&record, &terms);
+    let (outcome, others) = by_times(&report, &record.workloads);
+    Ok(Gate {
+        number,
+        conditions: conditions.clone(),
+        planted_in,
+        base: builds[0],
+        head: builds[1],
+        harness: fingerprint(),
+        unix_ms,
+        load: kept.load(),
+        launches_s: record.run.time.launches_s,
+        whole_s,
+        outcome,
+        others,
+        rows: kept.rows(&report),
+        rival: None,
+    })
+}
+
+/// The outcome by the times alone, and the verdicts of other rows that are not unchanged.
+fn by_times(
+    report: &GateReport,
+    workloads: &[perfharness_contract::WorkloadDef],
+) -> (GateOutcome, Vec<(String, String, Verdict)>) {
+    let counted = |metric: &str| {
+        let definitions = workloads.iter().flat_map(|workload| &workload.metrics);
+        definitions.into_iter().any(|d| d.id.as_str() == metric && d.kind != MetricKind::Time)
+    };
+    let harness = perfharness_contract::standard::harness_metrics();
+    let is_time = |metric: &str| {
+        !counted(metric) && harness.iter().all(|d| d.id.as_str() != metric || d.kind == MetricKind::Time)
+    };
+    let (mut times, mut others): (Vec<&Judgement>, _) = (Vec::new(), Vec::new());
+    for row in &report.rows {
+        match row.metric.as_deref() {
+            Some(metric) if !is_time(metric) => {
+                if row.judgement.verdict != Verdict::Unchanged {
+                    others.push((row.benchmark.clone(), metric.to_owned(), row.judgement.verdict));
+                }
+            }
+            _ => times.push(&row.judgement),
+        }
+    }
+    (GateOutcome::of(times), others)
+}
+
+/// A listener that keeps everything that was measured.
+#[derive(Default)]
+struct Kept {
+    plan: Option<Plan>,
+    state: Option<RunState>,
+}
+
+impl Listener for Kept {
+    fn begin(&mut self, plan: &Plan, _: Duration) -> Result<(), String> {
+        let state = self.state.get_or_insert_with(|| RunState::new([]));
+        let added = plan.cases.iter().skip(state.cases.len()).map(|case| case.sides.len());
+        state.cases.extend(RunState::new(added).cases);
+        self.plan = Some(plan.clone());
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Some(state) = &mut self.state {
+            state.apply(event);
+        }
+    }
+}
+
+impl Kept {
+    /// Load averages at the first launch and at the last.
+    fn load(&self) -> [Option<f64>; 2] {
+        let cases = self.state.iter().flat_map(|state| &state.cases);
+        let mut launches: Vec<(u64, Option<f64>)> = cases
+            .flat_map(|case| &case.launches)
+            .map(|launch| (launch.unix_ms, launch.load_average))
+            .collect();
+        launches.sort_by_key(|(when, _)| *when);
+        [launches.first(), launches.last()].map(|launch| launch.and_then(|(_, load)| *load))
+    }
+
+    fn rows(&self, report: &GateReport) -> Vec<Row> {
+        let (Some(plan), Some(state)) = (&self.plan, &self.state) else { return Vec::new() };
+        let verdict = |case: &str| {
+            let is_it = |benchmark: &str| benchmark.split('/').nth(1) == Some(case);
+            let wall = Some(perfharness_contract::standard::WALL_TIME);
+            let row = report.rows.iter().find(|row| is_it(&row.benchmark) && row.metric.as_deref() == wall);
+            row.map(|row| row.judgement.verdict)
+        };
+        let row = |(plan, state): (&perfharness_engine::plan::CasePlan, _)| {
+            let row = Row::of(plan.case.as_str(), plan.design.stage, state);
+            let is_first = plan.design.stage == Stage::First;
+            Row { verdict: verdict(plan.case.as_str()).filter(|_| is_first), ..row }
+        };
+        plan.cases.iter().zip(&state.cases).map(row).collect()
+    }
+}
