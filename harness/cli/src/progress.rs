@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use perfharness_contract::OutcomeKind;
 use perfharness_engine::measure::Event;
-use perfharness_engine::plan::Plan;
+use perfharness_engine::plan::{CasePlan, Plan};
 use perfharness_platform::clock;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
@@ -20,6 +20,8 @@ pub(crate) struct Progress {
     plan: Plan,
     started: Instant,
     launches: Vec<u64>,
+    /// Cases that have ended.
+    ended: BTreeSet<usize>,
     /// Notes of the workers that were already shown, by case: several variants usually send the same note.
     shown_notes: BTreeSet<(usize, String)>,
 }
@@ -45,7 +47,14 @@ impl Progress {
             Style::Lines
         };
         let launches = vec![0; plan.cases.len()];
-        Self { style, plan: plan.clone(), started: clock::now(), launches, shown_notes: BTreeSet::new() }
+        Self {
+            style,
+            plan: plan.clone(),
+            started: clock::now(),
+            launches,
+            ended: BTreeSet::new(),
+            shown_notes: BTreeSet::new(),
+        }
     }
 
     /// Handles an event.
@@ -75,6 +84,7 @@ impl Progress {
             }
             Event::CaseFinished { case, .. } => {
                 let label = self.plan.cases[*case].label();
+                self.ended.insert(*case);
                 self.line(&format!("{label}: {} launches", self.launches[*case]));
                 self.show(*case);
             }
@@ -104,7 +114,7 @@ impl Progress {
 
     fn show(&self, case: usize) {
         let Style::Bar(bar) = &self.style else { return };
-        let share = self.share(case);
+        let share = self.share();
         bar.set_position((share * 1000.0) as u64);
         let spent = self.started.elapsed();
         let left = if share > 0.02 {
@@ -120,12 +130,10 @@ impl Progress {
         ));
     }
 
-    /// Returns the completed share of the run: by launches within a case, or by time if the budget is closer to its
-    /// end.
-    fn share(&self, case: usize) -> f64 {
-        let all = self.plan.cases.len().max(1) as f64;
-        let launches = self.plan.design.looks().max_launches().max(1) as f64;
-        let by_launches = (case as f64 + (self.launches[case] as f64 / launches).min(1.0)) / all;
+    /// Returns the completed share of the run: by the cases that have ended and the launches of the others, or by time if
+    /// the budget is closer to its end.
+    fn share(&self) -> f64 {
+        let by_launches = completed(&self.plan, &self.launches, &self.ended);
         let by_time = self.started.elapsed().as_secs_f64() / self.plan.budget.as_secs_f64().max(1e-9);
         by_launches.max(by_time).min(1.0)
     }
@@ -136,5 +144,56 @@ impl Progress {
             Style::Lines => say(text),
             Style::Quiet => {}
         }
+    }
+}
+
+/// Returns the share of its launches that a run has made, if each case that goes on needs all of its looks.
+fn completed(plan: &Plan, launches: &[u64], ended: &BTreeSet<usize>) -> f64 {
+    let share = |(number, case): (usize, &CasePlan)| {
+        if ended.contains(&number) {
+            return 1.0;
+        }
+        let most = plan.design_of(case).looks().max_launches().max(1);
+        (launches[number] as f64 / most as f64).min(1.0)
+    };
+    plan.cases.iter().enumerate().map(share).sum::<f64>() / plan.cases.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::Effort;
+    use perfharness_engine::plan::CaseDesign;
+    use perfharness_record::{Design, LookPlan};
+
+    use super::*;
+
+    #[test]
+    fn progress_counts_cases_in_whatever_turns_they_are_measured() {
+        let case = |launches| CasePlan {
+            workload: "w".parse().unwrap(),
+            version: 1,
+            case: "c".parse().unwrap(),
+            sides: Vec::new(),
+            design: CaseDesign { looks: Some(LookPlan::Fixed { launches }), ..CaseDesign::default() },
+        };
+        let plan = Plan {
+            seed: 1,
+            device: "auto".into(),
+            settings: std::collections::BTreeMap::new(),
+            effort: Effort::Quick,
+            budget: Duration::from_secs(1),
+            timeout: Duration::from_secs(1),
+            memory_limit_bytes: None,
+            design: Design::of(Effort::Quick),
+            cases: vec![case(4), case(40)],
+        };
+        let share = |launches: [u64; 2], ended: &[usize]| {
+            completed(&plan, &launches, &ended.iter().copied().collect())
+        };
+        assert_eq!([share([0, 0], &[]), share([2, 10], &[])], [0.0, 0.375]);
+        // The second case ended at an early look.
+        assert_eq!([share([2, 10], &[1]), share([9, 10], &[0, 1])], [0.75, 1.0]);
+        let nothing = Plan { cases: Vec::new(), ..plan.clone() };
+        assert_eq!(completed(&nothing, &[], &BTreeSet::new()), 0.0);
     }
 }

@@ -57,17 +57,24 @@ impl RunRequest {
         }
     }
 
-    /// The plan for these cases, of which so many are timed, with the settings that the workers get.
-    pub(crate) fn plan(&self, cases: Vec<CasePlan>, settings: BTreeMap<String, String>, timed: u32) -> Plan {
+    /// The plan for these cases, of which so many are timed, with the settings that the workers get. A gate compares with a
+    /// base.
+    pub(crate) fn plan(
+        &self,
+        cases: Vec<CasePlan>,
+        settings: BTreeMap<String, String>,
+        timed: u32,
+        is_gate: bool,
+    ) -> Plan {
         let mut design = Design::of(self.effort);
-        if let Some(launches) = self.launches {
-            design.looks = LookPlan::Fixed { launches };
-        }
-        // A fixed number of launches is meant: without a budget of the user's own it is not cut short.
-        let effort_budget = match self.launches {
-            Some(_) => NO_BUDGET,
-            None => Design::budget(self.effort, timed),
+        let (looks, effort_budget) = match self.launches {
+            // A fixed number of launches is meant: without a budget of the user's own it is not cut short.
+            Some(launches) => (LookPlan::Fixed { launches }, NO_BUDGET),
+            // A row of a gate that cannot be decided yet goes on in every effort.
+            None if is_gate => (LookPlan::Sequential, Design::budget_of_gate(self.effort, timed)),
+            None => (design.looks, Design::budget(self.effort, timed)),
         };
+        design.looks = looks;
         Plan {
             seed: self.seed,
             device: self.device.clone(),
@@ -79,5 +86,26 @@ impl RunRequest {
             design,
             cases,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_looks_several_times_in_every_effort_unless_the_launches_are_fixed() {
+        let plan = |effort, launches, is_gate| {
+            let request = RunRequest { launches, ..RunRequest::new(["all"], effort, Vec::new()) };
+            let Plan { design, budget, .. } = request.plan(Vec::new(), BTreeMap::new(), 24, is_gate);
+            (design.looks, budget)
+        };
+        for effort in [Effort::Quick, Effort::Standard, Effort::Thorough] {
+            assert_eq!(plan(effort, None, true).0, LookPlan::Sequential);
+            assert_eq!(plan(effort, Some(5), true), (LookPlan::Fixed { launches: 5 }, NO_BUDGET));
+        }
+        assert_eq!(plan(Effort::Quick, None, true).1, Duration::from_mins(2));
+        let quick_run = (LookPlan::Fixed { launches: 8 }, Duration::from_secs(80));
+        assert_eq!(plan(Effort::Quick, None, false), quick_run);
     }
 }

@@ -16,7 +16,8 @@ pub enum LookPlan {
         /// The launches.
         launches: u32,
     },
-    /// At 8, 16 and 32 launches, ending where the comparisons are precise enough.
+    /// At the launches of [`SEQUENTIAL_LOOKS`](perfharness_verdict::SEQUENTIAL_LOOKS), ending where the comparisons are
+    /// precise enough.
     Sequential,
 }
 
@@ -56,6 +57,15 @@ impl Design {
         (each * cases).min(at_most)
     }
 
+    /// Time that an effort gives a gate of so many pairs. At quick effort it is what continuous integration can afford for
+    /// each change.
+    pub fn budget_of_gate(effort: Effort, pairs: u32) -> Duration {
+        match effort {
+            Effort::Quick => (Duration::from_secs(5) * pairs).min(Duration::from_mins(2)),
+            Effort::Standard | Effort::Thorough => Self::budget(effort, pairs),
+        }
+    }
+
     /// The looks.
     pub fn looks(&self) -> Looks {
         match self.looks {
@@ -90,5 +100,12 @@ mod tests {
         assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 520));
         assert_eq!(seconds(Effort::Thorough, 50), 45_000);
         assert_eq!(seconds(Effort::Quick, 0), 0);
+    }
+
+    #[test]
+    fn a_quick_gate_takes_two_minutes_at_most() {
+        let seconds = |effort, pairs| Design::budget_of_gate(effort, pairs).as_secs();
+        assert_eq!([2, 24, 100].map(|pairs| seconds(Effort::Quick, pairs)), [10, 120, 120]);
+        assert_eq!((seconds(Effort::Standard, 2), seconds(Effort::Standard, 50)), (300, 520));
     }
 }

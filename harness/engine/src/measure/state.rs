@@ -233,10 +233,13 @@ impl CaseState {
     /// Returns the time of its launches so far, in ns. An interrupted launch counts with the time of its samples.
     pub fn spent_ns(&self) -> u64 {
         let finished: u64 = self.launches.iter().filter_map(|l| Some(l.timing?.total_ns)).sum();
-        let cut_off = |row: &&SampleRow| {
-            self.launches.iter().any(|l| l.launch == row.sample.launch && l.timing.is_none())
-        };
-        finished + self.samples.iter().filter(cut_off).map(|row| row.sample.wall_ns).sum::<u64>()
+        let cut_off: BTreeSet<u32> =
+            self.launches.iter().filter(|l| l.timing.is_none()).map(|l| l.launch).collect();
+        if cut_off.is_empty() {
+            return finished;
+        }
+        let samples = self.samples.iter().map(|row| &row.sample).filter(|s| cut_off.contains(&s.launch));
+        finished + samples.map(|sample| sample.wall_ns).sum::<u64>()
     }
 
     /// Returns the sides that are still to be measured.

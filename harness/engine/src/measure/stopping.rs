@@ -5,7 +5,7 @@ use perfharness_verdict::Looks;
 
 /// State of a case when a launch has ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CaseProgress<'a> {
+pub(super) struct CaseProgress<'a, S> {
     /// Launches with complete blocks.
     pub(super) launches: usize,
     /// Planned looks.
@@ -14,17 +14,13 @@ pub(super) struct CaseProgress<'a> {
     pub(super) finished: bool,
     /// Sides without an outcome.
     pub(super) active: usize,
-    /// Whether the samples suffice, if this is a look.
-    pub(super) settled: bool,
-    /// Time left, in ns.
-    pub(super) left_ns: u64,
-    /// Shortest expected time of another launch, in ns.
-    pub(super) next_ns: f64,
+    /// Tells whether the samples suffice. Asked at looks only.
+    pub(super) settled: S,
 }
 
-/// Returns why the case ends, or `None` if it goes on. Precision counts at planned looks only: a look after every launch
-/// would stop at lucky moments.
-pub(super) fn decide(progress: &CaseProgress<'_>) -> Option<CaseEnd> {
+/// Returns why the case ends, or `None` if it goes on while there is time. Precision counts at planned looks only: a look
+/// after every launch would stop at lucky moments.
+pub(super) fn decide(progress: &CaseProgress<'_, impl Fn() -> bool>) -> Option<CaseEnd> {
     let launches = progress.launches;
     if progress.active == 0 {
         return Some(CaseEnd::NothingLeft);
@@ -36,63 +32,48 @@ pub(super) fn decide(progress: &CaseProgress<'_>) -> Option<CaseEnd> {
         return Some(CaseEnd::LastLook { launches });
     }
     let at_look = progress.looks.alpha_at(launches, 1.0).is_some();
-    if at_look && progress.settled {
-        return Some(CaseEnd::Precise { launches });
-    }
-    if launches > 0 && progress.next_ns > progress.left_ns as f64 {
-        return Some(CaseEnd::Budget { launches });
-    }
-    None
+    (at_look && (progress.settled)()).then_some(CaseEnd::Precise { launches })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn progress(looks: &Looks) -> CaseProgress<'_> {
-        CaseProgress {
-            launches: 8,
-            looks,
-            finished: true,
-            active: 2,
-            settled: false,
-            left_ns: 1000,
-            next_ns: 10.0,
-        }
+    fn end(looks: &Looks, launches: usize, settled: bool) -> Option<CaseEnd> {
+        decide(&CaseProgress { launches, looks, finished: true, active: 2, settled: || settled })
     }
 
     #[test]
-    fn it_goes_on_while_imprecise_and_within_budget() {
+    fn it_goes_on_while_imprecise() {
         let looks = Looks::default();
-        assert_eq!(decide(&progress(&looks)), None);
+        assert!((1..looks.max_launches()).all(|launches| end(&looks, launches, false).is_none()));
     }
 
     #[test]
     fn precision_ends_it_at_looks_only() {
         let looks = Looks::default();
-        let precise = CaseProgress { settled: true, ..progress(&looks) };
-        assert_eq!(decide(&precise), Some(CaseEnd::Precise { launches: 8 }));
-        assert_eq!(decide(&CaseProgress { launches: 9, ..precise }), None);
+        for launches in 1..looks.max_launches() {
+            let is_look = looks.as_slice().iter().any(|look| look.launches == launches);
+            assert_eq!(end(&looks, launches, true), is_look.then_some(CaseEnd::Precise { launches }));
+        }
     }
 
     #[test]
     fn the_last_look_ends_it_whatever_was_seen() {
         let looks = Looks::fixed(8).unwrap();
-        assert_eq!(decide(&progress(&looks)), Some(CaseEnd::LastLook { launches: 8 }));
+        for launches in [8, 9] {
+            for settled in [false, true] {
+                assert_eq!(end(&looks, launches, settled), Some(CaseEnd::LastLook { launches }));
+            }
+        }
     }
 
     #[test]
-    fn the_budget_ends_it_but_never_before_the_first_launch() {
-        let looks = Looks::default();
-        let spent = CaseProgress { left_ns: 5, ..progress(&looks) };
-        assert_eq!(decide(&spent), Some(CaseEnd::Budget { launches: 8 }));
-        assert_eq!(decide(&CaseProgress { launches: 0, ..spent }), None);
-        assert_eq!(decide(&CaseProgress { active: 0, ..spent }), Some(CaseEnd::NothingLeft));
-    }
-
-    #[test]
-    fn nothing_ends_it_before_a_launch_ran_to_its_end() {
+    fn nothing_but_the_end_of_all_sides_ends_it_before_a_launch_ran_to_its_end() {
         let looks = Looks::fixed(8).unwrap();
-        assert_eq!(decide(&CaseProgress { finished: false, left_ns: 0, ..progress(&looks) }), None);
+        let cut_off =
+            CaseProgress { launches: 8, looks: &looks, finished: false, active: 2, settled: || true };
+        assert_eq!(decide(&cut_off), None);
+        assert_eq!(decide(&CaseProgress { active: 0, ..cut_off }), Some(CaseEnd::NothingLeft));
     }
 }

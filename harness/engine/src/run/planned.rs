@@ -149,7 +149,8 @@ fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     };
     let timed = cases.iter().filter(is_timed).count() as u32;
     let settings = request.settings.placed(&request.run, catalog);
-    let plan = request.run.plan(cases, settings, timed);
+    let is_gate = matches!(request.against, ComparedWith::Base(_));
+    let plan = request.run.plan(cases, settings, timed, is_gate);
     let design = match request.sample {
         Some(sample) => Design { sample_ns: sample.as_nanos() as u64, ..plan.design },
         None => plan.design,
