@@ -31,9 +31,13 @@ fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
         estimate: Estimate {
             theta,
             sd: (launches > 1).then_some(half_width),
+            standard_error: (launches > 1).then_some(half_width / 3.0),
+            df: (launches > 1).then_some(launches as f64 - 1.0),
+            order_effect: None,
             interval,
             confidence: 0.99,
             launches,
+            trimmed: 0,
             placements: launches * 4,
             rounds: launches * 16,
             empty_launches: 0,
@@ -45,7 +49,8 @@ fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
         blocks: launches * 8,
         verdict_if_kept: None,
         threshold: 0.03,
-        smallest_detectable: Some(0.05),
+        could_see: Some(0.05_f64.ln_1p()),
+        layout_spread: 0.0,
         p_value: None,
         ended: Ended::Look { launches },
     })
@@ -65,7 +70,8 @@ fn unpaired(ratio: f64, half_width: f64) -> Evidence {
         sd: 0.01,
         df: 8.0,
         threshold: 0.03,
-        smallest_detectable: Some(0.06),
+        could_see: Some(0.07_f64.ln_1p()),
+        layout_spread: 0.0,
         p_value: None,
     })
 }

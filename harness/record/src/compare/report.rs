@@ -136,10 +136,11 @@ impl GateRow {
     /// The key to sort rows by: worst for the gate first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
-            Verdict::Failed => 7,
-            Verdict::Regressed => 6,
-            Verdict::Redefined => 5,
-            Verdict::Inconclusive => 4,
+            Verdict::Failed => 8,
+            Verdict::Regressed => 7,
+            Verdict::Redefined => 6,
+            Verdict::Inconclusive => 5,
+            Verdict::Placement => 4,
             Verdict::Improved => 3,
             Verdict::NoBaseline => 2,
             Verdict::Unchanged => 1,
@@ -180,6 +181,9 @@ pub struct Tally {
     pub improved: usize,
     /// Unchanged.
     pub unchanged: usize,
+    /// Within the spread of the layouts.
+    #[serde(default)]
+    pub placement: usize,
     /// Without a baseline.
     pub no_baseline: usize,
     /// Measured or judged in another way than before.
@@ -203,6 +207,7 @@ impl GateReport {
                 Verdict::Inconclusive => &mut tally.inconclusive,
                 Verdict::Improved => &mut tally.improved,
                 Verdict::Unchanged => &mut tally.unchanged,
+                Verdict::Placement => &mut tally.placement,
                 Verdict::NoBaseline => &mut tally.no_baseline,
                 Verdict::Redefined => &mut tally.redefined,
             };

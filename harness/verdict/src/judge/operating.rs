@@ -1,4 +1,4 @@
-//! The rules together, on simulated gates with known truth: three looks, confirmation of what they flag, and
+//! The rules together, on simulated gates with known truth: five looks, confirmation of what they flag, and
 //! the verdict over all flags.
 
 use rstest::rstest;
@@ -51,9 +51,9 @@ fn judge(estimate: &Estimate) -> Judgement {
         dropped_blocks: 0,
         blocks: estimate.rounds / 2,
         ended: Ended::Look { launches: estimate.launches },
-        calibrated: None,
+        terms: POLICY.terms(),
     };
-    judge_paired(&run, POLICY, Direction::Lower).unwrap()
+    judge_paired(&run, Direction::Lower).unwrap()
 }
 
 /// A gate over all rows, the judgements in their order, and the launches that it took.
@@ -66,7 +66,7 @@ fn gate(normal: &mut Normal, rows: &[Row]) -> (Vec<Judgement>, usize) {
         let (first, judgement) = row.first_stage(normal, &looks);
         launches += first.launches;
         if judgement.needs_confirmation() {
-            let more = confirmation_launches(&first, POLICY, Direction::Lower).unwrap();
+            let more = confirmation_launches(&first, POLICY.delta(), Direction::Lower).unwrap();
             let fresh = judge(&estimate(&row.measure(normal, more), 1.0 - ALPHA).unwrap());
             launches += more;
             flagged.push(number);
@@ -111,24 +111,6 @@ fn gates_of_a_hundred_identical_quiet_pairs_are_ok() {
 #[case::busy(0.06)]
 fn gates_of_a_hundred_identical_noisy_pairs_stay_open_at_worst(#[case] sd: f64) {
     assert_eq!(identical(sd).0, 0);
-}
-
-#[test]
-fn of_a_hundred_rows_exactly_at_the_threshold_one_is_flagged_in_at_most_one_gate_of_a_hundred() {
-    // The worst case that is not a regression yet. At 1 % three of the gates are expected, and more than nine in about
-    // one of a thousand such tests.
-    let mut normal = Normal::seeded(42);
-    let rows = [Row { effect: POLICY.delta(), sd: 0.01 }; 100];
-    let (mut flagged, mut wrong) = (0, 0);
-    for _ in 0..GATES {
-        let (judgements, _) = gate(&mut normal, &rows);
-        flagged += usize::from(judgements.iter().any(|row| row.confirmation.is_some()));
-        wrong += usize::from(has(&judgements, Verdict::Regressed));
-    }
-    eprintln!("at the threshold: {flagged} of {GATES} gates flagged at first, {wrong} regressed");
-    assert!(wrong <= 9, "{wrong}");
-    // Without confirmation these gates would have been wrong.
-    assert!(flagged > 60, "{flagged}");
 }
 
 #[rstest]

@@ -6,8 +6,8 @@ use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
 
 use super::{
     Advisory, Evidence, ExactFigure, ExactPolicy, GROWTH_MARGIN_BYTES, Judgement, Limit, MIN_BASELINE_RUNS,
-    PairedRun, RESIDENT_MARGIN_BYTES, Reason, RunFigure, SizePolicy, Spread, StoredBaseline, TimePolicy,
-    Verdict, Why, judge_exact, judge_paired, judge_size, judge_unpaired,
+    PairedRun, RESIDENT_MARGIN_BYTES, Reason, RowTerms, RunFigure, SizePolicy, Spread, StoredBaseline,
+    TimePolicy, Verdict, Why, judge_exact, judge_paired, judge_size, judge_unpaired,
 };
 use crate::MIN_LAUNCHES_TO_DECIDE;
 
@@ -153,7 +153,7 @@ impl Subject<'_> {
     }
 
     /// Judges a time that was measured in paired rounds. None for a neutral metric.
-    pub fn judge_paired(&self, run: &PairedRun<'_>, policy: TimePolicy) -> Option<Judgement> {
+    pub fn judge_paired(&self, run: &PairedRun<'_>) -> Option<Judgement> {
         let is_wall = self.id() == standard::WALL_TIME;
         let run = PairedRun {
             // Metered samples belong to no block, and CPU time, which is advisory, decides nothing that dropped ones
@@ -161,10 +161,10 @@ impl Subject<'_> {
             dropped_blocks: if is_wall { run.dropped_blocks } else { 0 },
             blocks: if is_wall { run.blocks } else { 0 },
             // The wall time alone is calibrated.
-            calibrated: run.calibrated.filter(|_| is_wall),
+            terms: RowTerms { calibrated: run.terms.calibrated.filter(|_| is_wall), ..run.terms },
             ..*run
         };
-        Some(self.advise_time(judge_paired(&run, policy, self.metric.direction)?))
+        Some(self.advise_time(judge_paired(&run, self.metric.direction)?))
     }
 
     /// Judges a time of a run of so many `launches` against stored runs. None for a neutral metric.
@@ -173,24 +173,17 @@ impl Subject<'_> {
         stored: &StoredBaseline<'_>,
         now: RunFigure,
         launches: usize,
-        policy: TimePolicy,
+        terms: &RowTerms,
     ) -> Option<Judgement> {
-        let mut judgement = judge_unpaired(stored, &[now], CONFIDENCE, policy, self.metric.direction)?;
+        let mut judgement = judge_unpaired(stored, &[now], CONFIDENCE, terms, self.metric.direction)?;
         if stored.is_one_run {
             judgement = judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS });
         }
-        if let Evidence::TimeUnpaired(evidence) = &judgement.evidence {
-            // The spread between the runs of the baseline limits the changes that this machine can tell.
-            let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
-            // It holds for runs of as many launches: a run of fewer has more noise.
-            let needed = stored.launches.min(MIN_LAUNCHES_TO_DECIDE);
-            if launches < needed {
-                judgement.verdict = Verdict::Inconclusive;
-                judgement.reason = Reason::TooFewLaunches { launches, needed };
-            }
-            if let Some(smallest_detectable) = smallest.filter(|smallest| *smallest > policy.delta()) {
-                judgement = judgement.advise(Advisory::TooNoisy { smallest_detectable });
-            }
+        // The spread between runs holds for runs of as many launches: a run of fewer has more noise.
+        let needed = stored.launches.min(MIN_LAUNCHES_TO_DECIDE);
+        if matches!(judgement.evidence, Evidence::TimeUnpaired(_)) && launches < needed {
+            judgement.verdict = Verdict::Inconclusive;
+            judgement.reason = Reason::TooFewLaunches { launches, needed };
         }
         judgement = self.advise_time(judgement);
         // A software adapter computes on all cores.

@@ -57,6 +57,7 @@ fn head(row: &GateRow) -> String {
     let style = match row.judgement.verdict {
         Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
         Verdict::Inconclusive | Verdict::Redefined => AnsiColor::Yellow.on_default(),
+        Verdict::Placement => AnsiColor::Cyan.on_default(),
         Verdict::Improved => AnsiColor::Green.on_default(),
         Verdict::Failed | Verdict::Regressed | Verdict::NoBaseline | Verdict::Unchanged => Style::new(),
     };

@@ -34,7 +34,11 @@ impl Weight {
     pub(super) fn of(row: &GateRow) -> Self {
         match row.judgement.verdict {
             _ if row.judgement.outcome() != GateOutcome::Ok => Self::Decides,
-            Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved => Self::Tells,
+            Verdict::Failed
+            | Verdict::Regressed
+            | Verdict::Redefined
+            | Verdict::Improved
+            | Verdict::Placement => Self::Tells,
             Verdict::NoBaseline => Self::New,
             Verdict::Inconclusive => Self::Open,
             Verdict::Unchanged => Self::Unchanged,
@@ -67,6 +71,7 @@ pub(in crate::render) fn sign(row: &GateRow) -> &'static str {
         Verdict::Regressed => "▲",
         Verdict::Inconclusive => "?",
         Verdict::Improved => "▼",
+        Verdict::Placement => "↔",
         Verdict::NoBaseline => "○",
         Verdict::Redefined => "≠",
         Verdict::Unchanged => "=",
@@ -75,14 +80,24 @@ pub(in crate::render) fn sign(row: &GateRow) -> &'static str {
 
 /// Returns the number of rows with each verdict, worst first, without verdicts that no row has.
 pub(in crate::render) fn tally(tally: Tally) -> String {
-    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
-        tally;
+    let Tally {
+        failed,
+        regressed,
+        inconclusive,
+        improved,
+        unchanged,
+        placement,
+        no_baseline,
+        redefined,
+        advisory,
+    } = tally;
     let counts = [
         (failed, "failed"),
         (regressed, "regressed"),
         (redefined, "redefined"),
         (inconclusive, "inconclusive"),
         (improved, "improved"),
+        (placement, "placement"),
         (no_baseline, "without a baseline"),
         (advisory, "advisory"),
         (unchanged, "unchanged"),

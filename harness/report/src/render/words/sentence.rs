@@ -38,7 +38,7 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             let launches = time.estimate.launches;
             let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
             let found = format!("{} over {over}", effect(row, time.ratio, time.ratio_interval));
-            let mut parts = timed(row, found, time.threshold, time.smallest_detectable);
+            let mut parts = timed(row, found, time.threshold, time.could_see);
             let if_kept = |verdict: Verdict| format!("{} if the disturbed blocks counted", verdict.name());
             parts.extend(time.verdict_if_kept.map(if_kept));
             parts
@@ -48,7 +48,7 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             let (ours, theirs) = (runs(time.candidate_runs), runs(time.baseline_runs));
             let found = effect(row, time.ratio, Some(time.ratio_interval));
             let found = format!("{found} by {ours} against {theirs}");
-            timed(row, found, time.threshold, time.smallest_detectable)
+            timed(row, found, time.threshold, time.could_see)
         }
     };
     if judgement.beyond_acknowledged {
@@ -129,6 +129,17 @@ fn because(row: &GateRow) -> String {
         Reason::BeyondThreshold => "beyond the threshold".into(),
         Reason::WithinThreshold => "within the threshold".into(),
         Reason::AcrossThreshold => "it may be worse, or not".into(),
+        Reason::CouldNotSee { could_see, must_see } => format!(
+            "it could only have seen a slowdown of {}, and must see {}",
+            percent(could_see.exp_m1()),
+            percent(must_see.exp_m1())
+        ),
+        Reason::WithinLayouts { spread } => {
+            format!(
+                "within the {} by which times differ between layouts of the same code",
+                percent(spread.exp_m1())
+            )
+        }
         Reason::NotWorse => "not worse by that, and perhaps better".into(),
         Reason::TooFewLaunches { launches, needed } => {
             format!("{launches} of the {needed} launches that a verdict needs")
@@ -271,9 +282,13 @@ mod tests {
         Estimate {
             theta: ratio.ln(),
             sd: Some(0.01),
+            standard_error: Some((upper / lower).ln() / 6.0),
+            df: Some(20.0),
+            order_effect: None,
             interval: Some(Interval { lower: lower.ln(), upper: upper.ln() }),
             confidence: 0.99,
             launches,
+            trimmed: 0,
             placements: launches,
             rounds: 2 * launches,
             empty_launches: 0,
@@ -288,12 +303,12 @@ mod tests {
             dropped_blocks: 0,
             blocks: 20,
             ended: Ended::Look { launches: estimate.launches },
-            calibrated: None,
+            terms: TimePolicy::HARDWARE.terms(),
         }
     }
 
     fn judge(run: &PairedRun<'_>) -> Judgement {
-        judge_paired(run, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+        judge_paired(run, Direction::Lower).unwrap()
     }
 
     #[rstest]
@@ -355,9 +370,9 @@ mod tests {
 
     #[test]
     fn an_advisory_says_why() {
-        let estimate = estimated(1.0, 0.99, 1.01, 16);
-        let run = PairedRun { calibrated: Some(1.08_f64.ln()), ..run(&estimate) };
-        assert!(of_time(judge(&run)).ends_with("; advisory: this machine sees changes from 8 % on"));
+        let row = judge(&run(&estimated(1.0, 0.99, 1.01, 16)));
+        let row = row.advise(Advisory::FewRuns { runs: 2, needed: 5 });
+        assert!(of_time(row).ends_with("; advisory: the baseline has 2 of the 5 runs that it needs"));
     }
 
     #[rstest]

@@ -63,7 +63,7 @@ pub(super) fn badge(row: &GateRow) -> Badge {
         (Verdict::Improved, _) => Tone::Good,
         (Verdict::Inconclusive | Verdict::Redefined, true) => Tone::Open,
         (Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive, false)
-        | (Verdict::Unchanged | Verdict::NoBaseline, _) => Tone::Plain,
+        | (Verdict::Unchanged | Verdict::Placement | Verdict::NoBaseline, _) => Tone::Plain,
     };
     Badge::new(words::sign(row), row.word(), tone)
 }
