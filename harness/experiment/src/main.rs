@@ -84,6 +84,12 @@ struct SuiteOpts {
     /// for it; 0 is never
     #[arg(long, default_value_t = 0)]
     rivals: u64,
+    /// The benchmarks of the suite to measure; all of them by default
+    #[arg(long, value_delimiter = ',')]
+    benchmarks: Vec<String>,
+    /// Compare this program with itself, and build none
+    #[arg(long)]
+    program: Option<PathBuf>,
     /// Build the programs again, although they are there
     #[arg(long)]
     rebuild: bool,

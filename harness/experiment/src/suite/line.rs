@@ -41,6 +41,9 @@ pub(super) struct Conditions {
     pub(super) neighbour: bool,
     /// Kernels in which something is planted in turn.
     pub(super) kernels: Vec<String>,
+    /// Benchmarks of the suite, if not all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) benchmarks: Vec<String>,
 }
 
 /// One gate.
@@ -76,6 +79,9 @@ pub(super) struct Row {
     pub(super) end: Option<CaseEnd>,
     /// Verdict of the gate on the wall time.
     pub(super) verdict: Option<Verdict>,
+    /// Spread of the layouts of both sides, as a log-ratio; 0 where it is not known.
+    #[serde(default)]
+    pub(super) layout_spread: f64,
     pub(super) launches: Vec<LaunchLine>,
 }
 
@@ -145,7 +151,7 @@ impl Row {
             samples.line(number, opened, total)
         });
         let launches = launches.filter(|launch| !launch.placements.is_empty()).collect();
-        Self { case: case.into(), stage, end: state.end.clone(), verdict: None, launches }
+        Self { case: case.into(), stage, end: state.end.clone(), verdict: None, layout_spread: 0.0, launches }
     }
 
     /// The log-ratios of the first launches, without dropped blocks.

@@ -24,42 +24,54 @@ use super::programs::Build;
 pub(super) const WORKLOAD: &str = "known-suite";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The builds of both sides of a gate.
-pub(super) fn builds(number: u64, pair: Pair) -> [Build; 2] {
-    let [base, head] = Build::pair(number);
-    match pair {
-        Pair::Relinked => [base, head],
-        Pair::Same => [base, base],
-    }
+/// Both sides of a gate, base first.
+pub(super) struct Sides {
+    builds: [Build; 2],
+    pub(super) workers: [WorkerCommand; 2],
+    planted_in: Option<String>,
 }
 
-/// Both workers, base first. Their environments have the same length, because its size moves the stack and changes the
-/// timing of data on it.
-pub(super) fn workers(
-    builds: [Build; 2],
-    conditions: &Conditions,
-    planted_in: Option<&str>,
-) -> [WorkerCommand; 2] {
-    let [base, head] = builds;
-    let only = planted_in.map(|case| format!("only={case},")).unwrap_or_default();
-    let worker = |name: &str, build: Build, factor: f64| WorkerCommand {
-        name: name.into(),
-        command: vec![build.path().to_string_lossy().into_owned(), "worker".into()],
-        env: BTreeMap::from([(VARIABLE.to_owned(), format!("{only}time={factor:.3}"))]),
-        ..WorkerCommand::default()
-    };
-    [worker("base", base, 1.0), worker("head", head, conditions.planted)]
+impl Sides {
+    /// The sides of a gate: its builds, or else one `program`. Their environments have the same length, because its size
+    /// moves the stack and changes the timing of data on it.
+    pub(super) fn of(
+        number: u64,
+        conditions: &Conditions,
+        planted_in: Option<String>,
+        program: Option<&Path>,
+    ) -> Self {
+        let [base, head] = Build::pair(number);
+        let builds = match conditions.pair {
+            Pair::Relinked => [base, head],
+            Pair::Same => [base, base],
+        };
+        let only = planted_in.iter().map(|case| format!("only={case},")).collect::<String>();
+        let worker = |name: &str, build: Build, factor: f64| {
+            let path = program.map_or_else(|| build.path(), Path::to_path_buf);
+            WorkerCommand {
+                name: name.into(),
+                command: vec![path.to_string_lossy().into_owned(), "worker".into()],
+                env: BTreeMap::from([(VARIABLE.to_owned(), format!("{only}time={factor:.3}"))]),
+                ..WorkerCommand::default()
+            }
+        };
+        let workers = [worker("base", builds[0], 1.0), worker("head", builds[1], conditions.planted)];
+        Self { builds, workers, planted_in }
+    }
 }
 
 /// Measures a gate.
 pub(super) fn measure(
     number: u64,
     conditions: &Conditions,
-    planted_in: Option<String>,
+    sides: &Sides,
     folder: &Path,
 ) -> anyhow::Result<Gate> {
-    let builds = builds(number, conditions.pair);
-    let [base, head] = workers(builds, conditions, planted_in.as_deref());
+    let [base, head] = sides.workers.clone();
+    let patterns = match conditions.benchmarks.as_slice() {
+        [] => vec![WORKLOAD.to_owned()],
+        some => some.iter().map(|case| format!("{WORKLOAD}/{case}")).collect(),
+    };
     let limit = Some(Limit::new(conditions.threshold)?);
     // A software adapter would be excused more, and its rows would never fail or stay open.
     let policy = GatePolicy { time: limit, software_time: limit, ..GatePolicy::default() };
@@ -67,7 +79,7 @@ pub(super) fn measure(
         seed: number,
         timeout: TIMEOUT,
         time_budget: Some(Duration::from_secs_f64(conditions.budget_s)),
-        ..RunRequest::new([WORKLOAD], Effort::Quick, vec![head])
+        ..RunRequest::new(patterns, Effort::Quick, vec![head])
     };
     let source = SourceState::Absent { absent: "a build of the experiment".into() };
     let base = BaseBuild {
@@ -99,9 +111,9 @@ pub(super) fn measure(
     Ok(Gate {
         number,
         conditions: conditions.clone(),
-        planted_in,
-        base: builds[0],
-        head: builds[1],
+        planted_in: sides.planted_in.clone(),
+        base: sides.builds[0],
+        head: sides.builds[1],
         harness: fingerprint(),
         unix_ms,
         load: kept.load(),

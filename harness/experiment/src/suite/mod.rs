@@ -1,9 +1,11 @@
 //! Whole gates of twenty benchmarks with known truth, measured and judged as users get them.
 
+mod again;
 mod line;
 mod measure;
 mod programs;
 mod rivals;
+mod statistics;
 mod summary;
 mod tango;
 
@@ -13,6 +15,7 @@ use std::path::Path;
 
 pub(crate) use line::Pair;
 use line::{Conditions, Gate};
+use measure::Sides;
 use rivals::Rival;
 
 use crate::neighbour::Neighbour;
@@ -22,6 +25,11 @@ use crate::{SuiteOpts, rows, say};
 const KERNELS: [(&str, u64); 6] =
     [("spin", 4), ("gather", 4), ("append", 4), ("copy", 4), ("gpu", 2), ("sweep", 2)];
 
+/// The kernel of a benchmark of the suite.
+fn kernel_of(case: &str) -> &str {
+    case.split_once('-').map_or(case, |(kernel, _)| kernel)
+}
+
 /// Runs the gates that the output does not have yet, or only summarises.
 pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
     if opts.summary {
@@ -29,7 +37,7 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
         for path in &opts.output {
             gates.extend(rows::read(path, |_: &Gate| true)?);
         }
-        return summary::print(&gates, opts);
+        return summary::print(&gates);
     }
     let [path] = opts.output.as_slice() else {
         anyhow::bail!("name one --output to measure into; several are for --summary");
@@ -42,9 +50,12 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
         sample_ms: opts.sample_ms,
         neighbour: opts.neighbour,
         kernels: if opts.planted > 1.0 { opts.kernels.clone() } else { Vec::new() },
+        benchmarks: opts.benchmarks.clone(),
     };
     let known = rows::read(path, |gate: &Gate| gate.conditions == conditions)?;
-    programs::build(opts.rebuild)?;
+    if opts.program.is_none() {
+        programs::build(opts.rebuild)?;
+    }
     let neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
     let mut output = File::options().create(true).append(true).open(path)?;
     let waiting = opts.gates.clone().filter(|number| known.iter().all(|gate| gate.number != *number));
@@ -61,16 +72,15 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
 }
 
 fn one(number: u64, conditions: &Conditions, opts: &SuiteOpts) -> anyhow::Result<Gate> {
-    let planted_in = planted_in(number, conditions);
     let folder = tempfile::tempdir()?;
-    let mut gate = measure::measure(number, conditions, planted_in, folder.path())?;
+    let planted_in = planted_in(number, conditions);
+    let sides = Sides::of(number, conditions, planted_in, opts.program.as_deref());
+    let mut gate = measure::measure(number, conditions, &sides, folder.path())?;
     if opts.rivals > 0 && number.is_multiple_of(opts.rivals) {
         // They get the planted benchmark, or else one in turn, and the time that it took here.
         let case = gate.planted_in.clone().unwrap_or_else(|| case_of(number / opts.rivals));
         let seconds = gate.rows.iter().filter(|row| row.case == case).map(line::Row::seconds).sum();
-        let builds = measure::builds(number, conditions.pair);
-        let workers = measure::workers(builds, conditions, gate.planted_in.as_deref());
-        gate.rival = Some(Rival::measure(&workers, &case, seconds, number)?);
+        gate.rival = Some(Rival::measure(&sides.workers, &case, seconds, number)?);
     }
     Ok(gate)
 }
@@ -161,6 +171,7 @@ mod tests {
             sample_ms: None,
             neighbour: false,
             kernels: ["spin", "gather", "append", "copy"].map(str::to_owned).into(),
+            benchmarks: Vec::new(),
         };
         let planted: BTreeSet<String> =
             (1..=16).filter_map(|number| planted_in(number, &conditions)).collect();

@@ -1,7 +1,6 @@
 //! Results of other methods for the same pair of programs, measured for the same time: Welch's test on sequential
 //! samples, criterion against its own saved baseline, and tango's paired alternation.
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
