@@ -97,9 +97,11 @@ impl Live {
             memory_limit_bytes: None,
             deadline: DEADLINE,
         };
-        let Opened { mut session, .. } = executor.launch(worker, &options).map_err(failed)?;
+        let Opened { mut session, .. } = executor.launch(worker, &options).map_err(|error| failed(&error))?;
         let benchmark = format!("{WORKLOAD}/{case}/w100").parse()?;
-        let reply = session.call(&Request::Prepare { benchmark, placement: 0 }, DEADLINE).map_err(failed)?;
+        let reply = session
+            .call(&Request::Prepare { benchmark, placement: 0 }, DEADLINE)
+            .map_err(|error| failed(&error))?;
         let prepared: Prepared = serde_json::from_str(&reply)?;
         let mut live = Self { session, handle: prepared.handle, iteration_ns: f64::INFINITY };
         for round in 0..5 {
@@ -112,7 +114,7 @@ impl Live {
     fn sample(&mut self, round: u64, lead_in: u64, iterations: u64) -> anyhow::Result<f64> {
         let (handle, mode) = (self.handle, Mode::Timed);
         let request = SampleRequest { handle, mode, round, offset: 0, lead_in, iterations };
-        let reply = self.session.call(&Request::Sample(request), DEADLINE).map_err(failed)?;
+        let reply = self.session.call(&Request::Sample(request), DEADLINE).map_err(|error| failed(&error))?;
         let reply: SampleReply = serde_json::from_str(&reply)?;
         Ok(reply.wall_ns as f64)
     }
@@ -122,7 +124,7 @@ impl Live {
     }
 }
 
-fn failed(error: CallError) -> anyhow::Error {
+fn failed(error: &CallError) -> anyhow::Error {
     anyhow::anyhow!("a worker failed: {error:?}")
 }
 
@@ -165,7 +167,9 @@ fn alternating(workers: &[WorkerCommand; 2], case: &str, time: Duration, seed: u
         }
         samples.push(ns);
     }
-    sides.into_iter().for_each(|side| side.session.finish());
+    for side in sides {
+        side.session.finish();
+    }
     Ok(Tango::of(&samples))
 }
 

@@ -72,7 +72,7 @@ pub(super) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |x: f64| values.iter().filter(|value| **value < x).count();
     let equal = |x: f64| values.iter().filter(|value| **value == x).count();
-    values.iter().map(|x| below(*x) as f64 + (equal(*x) as f64 + 1.0) / 2.0).collect()
+    values.iter().map(|x| below(*x) as f64 + f64::midpoint(equal(*x) as f64, 1.0)).collect()
 }
 
 /// Returns the largest rate that is compatible with so few successes: the one-sided upper bound of Clopper and Pearson.
