@@ -8,9 +8,9 @@
 //! ```text
 //! experiment() { cargo run --release -p perfharness-experiment -- "$@"; }
 //! experiment truth                                                             # how much time planted work takes
-//! experiment suite --gates 100 --neighbour --output relinked.jsonl             # nothing is worse
-//! experiment suite --gates 100 --neighbour --planted 1.05 --output plus5.jsonl # one of the twenty is
-//! experiment suite --gates 100 --neighbour --planted 1.02 --kernels spin,gather --threshold 0.01 --output plus2.jsonl
+//! experiment suite --gates 100 --neighbours 1 --output relinked.jsonl             # nothing is worse
+//! experiment suite --gates 100 --neighbours 1 --planted 1.05 --output plus5.jsonl # one of the twenty is
+//! experiment suite --gates 100 --neighbours 1 --planted 1.02 --kernels spin,gather --threshold 0.01 --output plus2.jsonl
 //! experiment suite --summary --output relinked.jsonl --output plus5.jsonl --output plus2.jsonl
 //! ```
 //!
@@ -62,6 +62,9 @@ struct SuiteOpts {
     /// The difference between base and head, beside what is planted
     #[arg(long, value_enum, default_value = "relinked")]
     pair: suite::Pair,
+    /// The layouts of each side
+    #[arg(long, default_value_t = 4)]
+    layouts: usize,
     /// The factor by which head has more work in one benchmark; 1 for nothing
     #[arg(long, default_value_t = 1.0)]
     planted: f64,
@@ -77,9 +80,9 @@ struct SuiteOpts {
     /// The target length of a timed sample; that of effort quick by default
     #[arg(long)]
     sample_ms: Option<f64>,
-    /// Keep one core busy in bursts meanwhile
-    #[arg(long)]
-    neighbour: bool,
+    /// Processes that each keep a core busy in bursts meanwhile; more than there are cores overload the machine
+    #[arg(long, default_value_t = 0)]
+    neighbours: u32,
     /// Let Welch's test, criterion and tango judge one benchmark of every Nth gate, each with the time that the gate took
     /// for it; 0 is never
     #[arg(long, default_value_t = 0)]

@@ -59,6 +59,6 @@ fn a_gate_finds_what_is_planted_and_is_judged_again_from_its_data() {
     assert!(again.contains("planted in spin: found 1 of 1"), "{again}");
     // What is there is not measured again, and results of other conditions are not mixed.
     assert_eq!(text(&suite(&output, &["--gates", "4..5"]).unwrap()), "");
-    let other = suite(&output, &["--neighbour"]).unwrap();
+    let other = suite(&output, &["--neighbours", "1"]).unwrap();
     assert!(!other.status.success() && text(&other).contains("holds another experiment"), "{}", text(&other));
 }

@@ -31,6 +31,8 @@ pub(crate) enum Pair {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conditions {
     pub(super) pair: Pair,
+    /// Layouts of each side.
+    pub(super) layouts: usize,
     /// Factor by which one benchmark of head has more work; 1 for none.
     pub(super) planted: f64,
     pub(super) threshold: f64,
@@ -38,7 +40,8 @@ pub(super) struct Conditions {
     pub(super) budget_s: f64,
     /// Length of a timed sample; that of effort quick where absent.
     pub(super) sample_ms: Option<f64>,
-    pub(super) neighbour: bool,
+    /// Processes that keep a core busy in bursts.
+    pub(super) neighbours: u32,
     /// Kernels in which something is planted in turn.
     pub(super) kernels: Vec<String>,
     /// Benchmarks of the suite, if not all of them.

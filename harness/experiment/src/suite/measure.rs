@@ -40,22 +40,23 @@ impl Sides {
         planted_in: Option<String>,
         program: Option<&Path>,
     ) -> Self {
-        let [base, head] = Build::pair(number);
+        let [base, head] = Build::pair(number, conditions.layouts);
         let builds = match conditions.pair {
             Pair::Relinked => [base, head],
-            Pair::Same => [base, base],
+            Pair::Same => [base.clone(), base],
         };
         let only = planted_in.iter().map(|case| format!("only={case},")).collect::<String>();
-        let worker = |name: &str, build: Build, factor: f64| {
-            let path = program.map_or_else(|| build.path(), Path::to_path_buf);
+        let worker = |name: &str, build: &Build, factor: f64| {
+            let paths = program.map_or_else(|| build.paths(), |program| vec![program.to_path_buf()]);
+            let paths: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             WorkerCommand {
                 name: name.into(),
-                command: vec![path.to_string_lossy().into_owned(), "worker".into()],
+                command: vec![paths[0].clone(), "worker".into()],
                 env: BTreeMap::from([(VARIABLE.to_owned(), format!("{only}time={factor:.3}"))]),
                 ..WorkerCommand::default()
             }
         };
-        let workers = [worker("base", builds[0], 1.0), worker("head", builds[1], conditions.planted)];
+        let workers = [worker("base", &builds[0], 1.0), worker("head", &builds[1], conditions.planted)];
         Self { builds, workers, planted_in }
     }
 }
@@ -112,8 +113,8 @@ pub(super) fn measure(
         number,
         conditions: conditions.clone(),
         planted_in: sides.planted_in.clone(),
-        base: sides.builds[0],
-        head: sides.builds[1],
+        base: sides.builds[0].clone(),
+        head: sides.builds[1].clone(),
         harness: fingerprint(),
         unix_ms,
         load: kept.load(),

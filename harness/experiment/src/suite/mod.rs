@@ -44,11 +44,12 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
     };
     let conditions = Conditions {
         pair: opts.pair,
+        layouts: if opts.program.is_some() { 1 } else { opts.layouts },
         planted: opts.planted,
         threshold: opts.threshold,
         budget_s: opts.time_budget,
         sample_ms: opts.sample_ms,
-        neighbour: opts.neighbour,
+        neighbours: opts.neighbours,
         kernels: if opts.planted > 1.0 { opts.kernels.clone() } else { Vec::new() },
         benchmarks: opts.benchmarks.clone(),
     };
@@ -56,7 +57,7 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
     if opts.program.is_none() {
         programs::build(opts.rebuild)?;
     }
-    let neighbour = opts.neighbour.then(Neighbour::start).transpose()?;
+    let neighbours = (0..opts.neighbours).map(|_| Neighbour::start()).collect::<Result<Vec<_>, _>>()?;
     let mut output = File::options().create(true).append(true).open(path)?;
     let waiting = opts.gates.clone().filter(|number| known.iter().all(|gate| gate.number != *number));
     for number in waiting.take(opts.count.unwrap_or(usize::MAX)) {
@@ -67,7 +68,7 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
         rows::append(&mut output, std::slice::from_ref(&gate))?;
         say(&gate.told());
     }
-    drop(neighbour);
+    drop(neighbours);
     Ok(())
 }
 
@@ -165,11 +166,12 @@ mod tests {
         assert_eq!((1..=20).map(case_of).collect::<BTreeSet<_>>(), suite);
         let conditions = Conditions {
             pair: Pair::Relinked,
+            layouts: 1,
             planted: 1.05,
             threshold: 0.03,
             budget_s: 1.0,
             sample_ms: None,
-            neighbour: false,
+            neighbours: 0,
             kernels: ["spin", "gather", "append", "copy"].map(str::to_owned).into(),
             benchmarks: Vec::new(),
         };

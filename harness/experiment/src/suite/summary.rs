@@ -37,8 +37,9 @@ pub(super) fn print(gates: &[Gate]) -> anyhow::Result<()> {
 
 fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
     say(&format!(
-        "\n== {:?} pairs, {:+.0} % planted{}, threshold {:.0} %, budget {} s, samples of {}, neighbour {}",
+        "\n== {:?} pairs in {} layouts, {:+.0} % planted{}, threshold {:.0} %, budget {} s, samples of {}, {} neighbours",
         conditions.pair,
+        conditions.layouts,
         (conditions.planted - 1.0) * 100.0,
         if conditions.kernels.is_empty() {
             String::new()
@@ -48,7 +49,7 @@ fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
         conditions.threshold * 100.0,
         conditions.budget_s,
         conditions.sample_ms.map_or("effort quick".into(), |ms| format!("{ms} ms")),
-        if conditions.neighbour { "on" } else { "off" },
+        conditions.neighbours,
     ));
     let loads: Vec<f64> = gates.iter().filter_map(|gate| gate.load[1]).collect();
     say(&format!(
@@ -116,7 +117,7 @@ fn wrong(gates: &[&Gate], judged: &[Again]) {
                 let effect = judgement.evidence.effect().unwrap_or(f64::NAN).exp_m1() * 100.0;
                 format!(
                     "{case} ({effect:+.1} %, gate {}, links {} and {})",
-                    gate.number, gate.base.link, gate.head.link
+                    gate.number, gate.base.links, gate.head.links
                 )
             }));
         }
