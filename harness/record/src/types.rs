@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Design, Outcome, Pairing, Redefinition, WorkerCommand};
+use crate::{CaseEnd, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -87,6 +87,9 @@ pub struct BaseRecord {
     pub selected: Vec<SelectedRecord>,
     /// Its benchmarks, as far as both sides have them.
     pub benchmarks: Vec<BenchmarkRecord>,
+    /// Layouts in which the timed ones were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<LayoutRecord>,
     /// The measured code against it; candidate and reference have the same id.
     pub comparisons: Vec<ComparisonRecord>,
 }
@@ -274,6 +277,9 @@ pub struct LaunchRecord {
     /// In another part of the launch a side may be opened again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<String>,
+    /// Layouts of the programs, where they have several, by origin.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub layouts: BTreeMap<String, u32>,
     /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
 }

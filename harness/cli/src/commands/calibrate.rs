@@ -23,9 +23,8 @@ use crate::listener::Shown;
 /// kept with the accepted figures, and rows that cannot show a change as large as their threshold become advisory.
 pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Terminal) -> CommandResult {
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
-    let delta = config.gate.time_default().delta();
     let request = RunSpec {
-        against: ComparedWith::Itself { delta },
+        against: ComparedWith::Itself { policy: Box::new(config.gate.clone()) },
         ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));

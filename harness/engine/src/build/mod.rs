@@ -1,5 +1,6 @@
 //! Makes the record of a run from its plan and state: a pure function.
 
+mod layouts;
 mod samples;
 mod timeline;
 
@@ -7,6 +8,7 @@ pub(crate) use samples::sample_rows;
 
 use std::collections::BTreeMap;
 
+use layouts::layout_records;
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
     CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, standard,
@@ -111,6 +113,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
             Stage::First => &mut first,
             Stage::Confirmation => &mut confirmation,
             Stage::Planted => &mut planted,
+            Stage::Layouts => continue,
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
             let record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
@@ -135,6 +138,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         .cloned()
         .collect();
     let claims = judge_claims(&facts.machine, &workloads, first.section());
+    let layouts = layout_records(plan, catalog, state, &workers);
     let base = facts.base.map(|base| BaseRecord {
         source: base.source,
         workers: worker_records(&base.catalog),
@@ -143,6 +147,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         redefined: base.redefined,
         selected: base.selected,
         benchmarks: first.base,
+        layouts,
         comparisons: first.versions,
     });
     RunRecord {
@@ -196,12 +201,18 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
     let opened = |side: &Side| {
         if is_against_base { side.origin.as_str().to_owned() } else { side.benchmark.variant.to_string() }
     };
+    let has_several = case.launches.iter().flat_map(|row| row.layouts.values()).any(|layout| *layout > 0);
+    let layouts = |row: &crate::measure::LaunchRow| -> BTreeMap<String, u32> {
+        let of = |(side, layout): (&usize, &u32)| Some((opened(case_plan.sides.get(*side)?), *layout));
+        if has_several { row.layouts.iter().filter_map(of).collect() } else { BTreeMap::new() }
+    };
     let launch = |row: &crate::measure::LaunchRow| LaunchRecord {
         launch: row.launch,
         unix_ms: row.unix_ms,
         load_average: row.load_average,
         anchor_ns: row.anchor_ns,
         environments: used.clone(),
+        layouts: layouts(row),
         opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
     };

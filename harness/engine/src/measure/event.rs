@@ -50,6 +50,9 @@ pub enum Event {
         /// The part of the launch.
         #[serde(default)]
         part: u32,
+        /// Layout of its program.
+        #[serde(default)]
+        layout: u32,
         /// Its answer.
         hello: HelloReply,
         /// Process id.

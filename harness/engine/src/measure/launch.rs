@@ -7,7 +7,7 @@ use perfharness_contract::protocol::{
     CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
 };
 use perfharness_contract::{MetricDef, OutcomeKind};
-use perfharness_record::{Origin, Outcome};
+use perfharness_record::{Origin, Outcome, Stage};
 use perfharness_verdict::Allocation;
 use serde::de::IgnoredAny;
 
@@ -17,6 +17,7 @@ use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{
     CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
 };
+use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
 use super::plausible::{SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
@@ -220,7 +221,8 @@ impl LaunchRunner<'_, '_> {
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
     fn open(&mut self, part: u32, side: usize) -> Result<Option<LiveSide>, Interrupted> {
-        let options = LaunchOptions::of(self.plan);
+        let layout = layout_of(self.plan, self.recorder.state, self.case_plan, side, self.launch);
+        let options = LaunchOptions { layout, ..LaunchOptions::of(self.plan) };
         if self.executor.interrupted() {
             return Err(Interrupted);
         }
@@ -242,7 +244,7 @@ impl LaunchRunner<'_, '_> {
         };
         let pid = live.session.pid();
         let (case, launch) = (self.case, self.launch);
-        self.emit(&Event::WorkerOpened { case, side, launch, part, hello, pid });
+        self.emit(&Event::WorkerOpened { case, side, launch, part, layout, hello, pid });
         Ok(Some(live))
     }
 
@@ -628,6 +630,9 @@ impl LaunchRunner<'_, '_> {
         placement: u32,
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
+        if self.case_plan.design.stage == Stage::Layouts {
+            return Ok(());
+        }
         for slot in live_sides.iter_mut() {
             let wanted = slot.as_ref().is_some_and(|live| {
                 let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;

@@ -57,6 +57,8 @@ pub struct LaunchRow {
     pub unix_ms: u64,
     /// Parts and sides, in the order in which their workers were opened.
     pub opened: Vec<(u32, usize)>,
+    /// Layouts of the programs of sides, where it is not the first.
+    pub layouts: BTreeMap<usize, u32>,
     /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
 }
@@ -174,6 +176,7 @@ impl CaseState {
                     anchor_ns: *anchor_ns,
                     unix_ms: *unix_ms,
                     opened: Vec::new(),
+                    layouts: BTreeMap::new(),
                     timing: None,
                 });
             }
@@ -208,9 +211,10 @@ impl CaseState {
                     // The current block stays incomplete.
                     self.pending.clear();
                 }
-                if let Event::WorkerOpened { launch, part, side, .. } = event
+                if let Event::WorkerOpened { launch, part, side, layout, .. } = event
                     && let Some(row) = self.launch_mut(*launch)
                 {
+                    row.layouts.insert(*side, *layout);
                     row.opened.push((*part, *side));
                 }
                 if let Some(side) = self.sides.get_mut(*side) {

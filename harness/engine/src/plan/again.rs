@@ -12,7 +12,7 @@ use super::{CaseDesign, CasePlan, Plan};
 /// number of launches.
 pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
     let mut cases = Vec::new();
-    for case in &plan.cases {
+    for case in plan.cases.iter().filter(|case| case.design.stage.is_first()) {
         for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
             let Some(launches) = flags.get(&side.benchmark) else { continue };
             let reference = side.reference.map(|at| Side { reference: None, ..case.sides[at].clone() });
@@ -52,5 +52,5 @@ pub fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
             ..case.clone()
         })
     };
-    plan.cases.iter().filter_map(again).collect()
+    plan.cases.iter().filter(|case| case.design.stage.is_first()).filter_map(again).collect()
 }

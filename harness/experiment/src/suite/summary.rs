@@ -116,7 +116,7 @@ fn wrong(gates: &[&Gate], judged: &[Again]) {
             rows.extend(of.map(|(case, judgement)| {
                 let effect = judgement.evidence.effect().unwrap_or(f64::NAN).exp_m1() * 100.0;
                 format!(
-                    "{case} ({effect:+.1} %, gate {}, links {} and {})",
+                    "{case} ({effect:+.1} %, gate {}, links {:?} and {:?})",
                     gate.number, gate.base.links, gate.head.links
                 )
             }));

@@ -40,6 +40,23 @@ pub struct GatePolicy {
     /// True, the default, if workers read files of the sources when they run. Where they do not, builds that are
     /// the same to the byte need no measuring.
     pub reads_sources: Option<bool>,
+    /// Links of each side that are measured: the program as built, and others with the same code in another order. 1 to 16;
+    /// 4 by default.
+    #[serde(deserialize_with = "layouts")]
+    pub layouts: Option<u32>,
+}
+
+/// The most links of a side.
+const MOST_LAYOUTS: u32 = 16;
+
+fn layouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = u32::deserialize(deserializer)?;
+    if (1..=MOST_LAYOUTS).contains(&number) {
+        return Ok(Some(number));
+    }
+    let message =
+        format!("`layouts` is {number}; write a number from 1, the program as built, to {MOST_LAYOUTS}");
+    Err(de::Error::custom(message))
 }
 
 /// A rule for some benchmarks and metrics. Whatever it leaves out stays as it is.
@@ -373,6 +390,7 @@ mod tests {
         let software = Subject { uses_gpu: true, adapter: Adapter::Software, ..time };
         assert_eq!(policy.time(&time).threshold.get(), 0.03);
         assert_eq!(policy.time(&software).threshold.get(), 0.5);
+        assert_eq!(policy.time(&software).must_see.get(), 0.25);
         assert_eq!(policy.exact(&subject(&id, &MetricDef::count("syncs", ""))), ExactPolicy::COUNTS);
         assert_eq!(policy.exact(&subject(&id, &MetricDef::bytes("upload-bytes", ""))), ExactPolicy::BYTES);
         assert_eq!(policy.size(&subject(&id, &MetricDef::bytes("heap-peak", ""))), SizePolicy::BYTES);
@@ -407,6 +425,17 @@ mod tests {
     }
 
     #[test]
+    fn the_terms_of_a_row_are_log_ratios_of_its_policy() {
+        let policy = policy("must-see = 0.5\n[[limit]]\nbenchmark = \"a\"\nmust-see = 0.1");
+        let (ours, other) = ("a/b/c".parse().unwrap(), "x/b/c".parse().unwrap());
+        let wall = MetricDef::time("wall-time", "");
+        let terms = policy.terms(&subject(&other, &wall), Some(0.04), 0.02);
+        assert_eq!((terms.threshold, terms.must_see), (0.03_f64.ln_1p(), 0.5_f64.ln_1p()));
+        assert_eq!((terms.calibrated, terms.layout_spread), (Some(0.04), 0.02));
+        assert_eq!(policy.terms(&subject(&ours, &wall), None, 0.0).must_see, 0.1_f64.ln_1p());
+    }
+
+    #[test]
     fn a_margin_goes_by_its_former_name_as_well() {
         let former = policy("size-floor = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nfloor = 2");
         assert_eq!(former, policy("size-margin = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nmargin = 2"));
@@ -425,6 +454,10 @@ mod tests {
     #[case::slack_of_a_time(
         "metric = \"wall-time\"\nslack = 1",
         "`w` sets `slack` for the metric `wall-time`, which is not judged by it; set `threshold` or `must-see`"
+    )]
+    #[case::sight_of_a_size(
+        "metric = \"peak-rss\"\nmust-see = 0.1",
+        "`w` sets `must-see` for the metric `peak-rss`"
     )]
     #[case::threshold_of_a_size("metric = \"peak-rss\"\nthreshold = 0.1", "set `relative` or `margin`")]
     #[case::threshold_of_a_count(

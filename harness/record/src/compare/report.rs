@@ -65,6 +65,22 @@ pub enum Remark {
         /// Its reason.
         reason: String,
     },
+    /// Benchmarks were measured in several layouts.
+    Layouts {
+        /// Layouts of each side.
+        count: usize,
+        /// Benchmarks whose layouts differ, with the log-ratio of the slowest and the fastest.
+        differ: Vec<(String, f64)>,
+        /// Benchmarks whose layouts took turns, because they could not be compared.
+        untold: Vec<String>,
+    },
+    /// Benchmarks were measured in one layout.
+    OneLayout {
+        /// The benchmarks.
+        benchmarks: Vec<String>,
+        /// The reason, as a clause.
+        reason: String,
+    },
     /// In words.
     Told(String),
 }

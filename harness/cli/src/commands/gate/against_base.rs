@@ -85,7 +85,7 @@ pub(super) fn asked(
             .as_ref()
             .map(|versions| VersionsRecord { base: record(&versions.base), head: record(&versions.head) }),
         redefined,
-        delta: rules.policy.time_default().delta(),
+        policy: rules.policy.clone(),
     }));
     if opts.trust_head {
         rules.policy.acknowledged.extend(Acknowledgement::of_redefinitions("--trust-head"));

@@ -145,7 +145,7 @@ impl Judging<'_> {
             dropped_blocks: dropped as usize,
             blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            terms: self.terms.policy.terms(subject, None, 0.0),
+            terms: self.row_terms(subject),
         };
         subject.judge_paired(&run)
     }

@@ -203,8 +203,41 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
             format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
         }
         Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
+        Remark::OneLayout { benchmarks, reason } => {
+            format!("code layout is not varied for {}, because {reason}", some(benchmarks))
+        }
         Remark::Told(told) => return Cow::Borrowed(told),
     })
+}
+
+/// Words the layouts that were measured: "code layout: 4 links of each side, whose order alone changes sort/n/v by 18 %".
+fn layouts(count: usize, differ: &[(String, f64)], untold: &[String]) -> String {
+    let mut text = format!("code layout: {count} links of each side");
+    if !differ.is_empty() {
+        let change =
+            |(benchmark, spread): &(String, f64)| format!("{benchmark} by {}", percent(spread.exp_m1()));
+        let changes: Vec<String> = differ.iter().map(change).collect();
+        let _ =
+            write!(text, "; the order of the code alone changes {}: measured in the fastest", some(&changes));
+    } else if untold.is_empty() {
+        text += ", which do not differ";
+    }
+    if !untold.is_empty() {
+        let _ = write!(text, "; no time or memory to compare them for {}, which took turns", some(untold));
+    }
+    text
+}
+
+/// Names some of many things: "a, b, c and 4 others".
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        1 => format!("{shown} and 1 other"),
+        more => format!("{shown} and {more} others"),
+    }
 }
 
 /// Returns the report with its words, as a file contains it.
