@@ -1,21 +1,5 @@
 use crate::{Allocation, Components};
 
-/// The fewest blocks in a placement. Two are needed to see the variance between blocks at all, and they guard
-/// the placement against a single block that went wrong.
-pub const MIN_BLOCKS: usize = 2;
-
-/// The most blocks in a placement. More rounds over the same buffers hardly help: the placement stays what it
-/// is.
-pub const MAX_BLOCKS: usize = 16;
-
-/// The fewest placements in a launch, because placement is the level that moves most and is cheap to draw
-/// again.
-pub const MIN_PLACEMENTS: usize = 4;
-
-/// The most placements in a launch. Older buffers are held while new ones are placed, so memory sets a limit,
-/// too.
-pub const MAX_PLACEMENTS: usize = 32;
-
 /// The cost of one more of each level, all in the same unit, usually seconds. A level's cost is its own
 /// overhead, without that of the levels within: starting the workers, preparing buffers and warming up,
 /// running the two rounds.
@@ -29,44 +13,39 @@ pub struct Costs {
     pub block: f64,
 }
 
-/// Chooses, among all allocations within the limits, the one that gives the narrowest interval for the time
-/// spent: the one with the smallest product of variance and cost,
+/// Chooses, among the candidates, the allocation that gives the narrowest interval for the time spent: the one with the
+/// smallest product of variance and cost,
 ///
 /// ```text
 /// (sL2 + sP2/P + sR2/(P R)) * (cL + P (cP + R cR))
 /// ```
 ///
-/// Where no limit binds, that is the optimum of T. Kalibera and R. Jones, "Rigorous Benchmarking in
+/// Where the candidates have every count, that is the optimum of T. Kalibera and R. Jones, "Rigorous Benchmarking in
 /// Reasonable Time", ISMM 2013, <https://doi.org/10.1145/2464157.2464160>, but for rounding:
 ///
 /// ```text
 /// R* = sqrt(cP / cR * sR2 / sP2)        P* = sqrt(cL / cP * sP2 / sL2)
 /// ```
 ///
-/// All allocations are tried instead, because these formulas hold only together: where one count is held at
-/// its limit, the best other count is a different one, and where a variance or cost is 0 they divide by it. A
-/// launch variance of 0 leads to [`MAX_PLACEMENTS`], because then only starting workers is saved by repeating
-/// within a launch.
+/// All candidates are tried instead, because these formulas hold only together: where one count is held at
+/// its limit, the best other count is a different one, and where a variance or cost is 0 they divide by it.
 ///
-/// Among equals the smallest is taken. The smallest of all, [`MIN_PLACEMENTS`] and [`MIN_BLOCKS`], is also
-/// the answer if a component is absent, or a cost is negative or not finite: there is nothing yet to choose
-/// by.
-pub fn allocate(components: &Components, costs: &Costs) -> Allocation {
-    let mut best = Allocation { placements: MIN_PLACEMENTS, blocks: MIN_BLOCKS };
-    let Some(mut least) = waste(components, costs, best) else {
-        return best;
-    };
-    for placements in MIN_PLACEMENTS..=MAX_PLACEMENTS {
-        for blocks in MIN_BLOCKS..=MAX_BLOCKS {
-            let allocation = Allocation { placements, blocks };
-            // More repetition has to be better by more than the rounding of the product.
-            match waste(components, costs, allocation) {
-                Some(waste) if waste < least * (1.0 - 1e-9) => (best, least) = (allocation, waste),
-                _ => {}
-            }
+/// Among equals the first is taken. `None` without candidates, and if a component is absent, or a cost is negative or not
+/// finite: there is nothing to choose by.
+pub fn allocate(
+    components: &Components,
+    costs: &Costs,
+    candidates: impl IntoIterator<Item = Allocation>,
+) -> Option<Allocation> {
+    let mut best: Option<(Allocation, f64)> = None;
+    for allocation in candidates {
+        let waste = waste(components, costs, allocation)?;
+        // A later one has to be better by more than the rounding of the product.
+        if best.is_none_or(|(_, least)| waste < least * (1.0 - 1e-9)) {
+            best = waste.is_finite().then_some((allocation, waste)).or(best);
         }
     }
-    best
+    best.map(|(allocation, _)| allocation)
 }
 
 /// The variance of a launch value times the cost of a launch; none if either is unknown.
@@ -84,8 +63,16 @@ mod tests {
 
     use super::*;
 
-    const MIN: Allocation = Allocation { placements: MIN_PLACEMENTS, blocks: MIN_BLOCKS };
-    const MAX: Allocation = Allocation { placements: MAX_PLACEMENTS, blocks: MAX_BLOCKS };
+    const MIN: Allocation = Allocation { placements: 4, blocks: 2 };
+    const MAX: Allocation = Allocation { placements: 32, blocks: 16 };
+
+    /// Chooses among all between the smallest and the largest; the smallest, if there is nothing to choose by.
+    fn allocate(components: &Components, costs: &Costs) -> Allocation {
+        let all = (MIN.placements..=MAX.placements).flat_map(|placements| {
+            (MIN.blocks..=MAX.blocks).map(move |blocks| Allocation { placements, blocks })
+        });
+        super::allocate(components, costs, all).unwrap_or(MIN)
+    }
 
     fn known(launch: f64, placement: f64, block: f64) -> Components {
         Components { launch: Some(launch), placement: Some(placement), block: Some(block) }
@@ -100,11 +87,16 @@ mod tests {
     }
 
     #[test]
+    fn without_candidates_there_is_no_answer() {
+        assert_eq!(super::allocate(&known(1.0, 4.0, 36.0), &COSTS, []), None);
+    }
+
+    #[test]
     fn a_shared_machine_needs_few_blocks() {
         // Placement sd 3 %, block sd 1 %: R* = 2 * 1/3, below the minimum.
         let noise = known(0.02_f64.powi(2), 0.03_f64.powi(2), 0.01_f64.powi(2));
         // With R = 2 the best P is sqrt(100 / 6 * 9.5 / 4) = 6.3.
-        assert_eq!(allocate(&noise, &COSTS), Allocation { placements: 6, blocks: MIN_BLOCKS });
+        assert_eq!(allocate(&noise, &COSTS), Allocation { placements: 6, blocks: MIN.blocks });
     }
 
     #[test]
@@ -136,7 +128,7 @@ mod tests {
     // With R = 2, P = sqrt(100 / 2 * 22 / 1) = 33, above the maximum.
     #[case::placements_are_free(
         Costs { placement: 0.0, ..COSTS },
-        Allocation { blocks: MIN_BLOCKS, ..MAX }
+        Allocation { blocks: MIN.blocks, ..MAX }
     )]
     // With P = 4 held, R = sqrt(4 / 1 * 36 / (4 * 1 + 4)) = 4.2.
     #[case::launches_are_free(
@@ -160,7 +152,7 @@ mod tests {
             // Launches neither vary nor cost anything themselves, so that P cancels, but for rounding.
             let costs = Costs { launch: 0.0, placement: placement_cost, block: block_cost };
             let chosen = allocate(&known(0.0, placement_variance, block_variance), &costs);
-            prop_assert_eq!(chosen.placements, MIN_PLACEMENTS);
+            prop_assert_eq!(chosen.placements, MIN.placements);
         }
 
         #[test]

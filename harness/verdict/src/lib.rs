@@ -65,7 +65,7 @@ mod simulation;
 pub mod student;
 mod summary;
 
-pub use allocation::{Costs, MAX_BLOCKS, MAX_PLACEMENTS, MIN_BLOCKS, MIN_PLACEMENTS, allocate};
+pub use allocation::{Costs, allocate};
 pub use claim::{ClaimFigure, ClaimVerdict, judge_at_least};
 pub use components::{Allocation, Components, components};
 pub use error::EstimateError;

@@ -197,9 +197,10 @@ impl PlanRunner<'_, '_> {
         let costs = allocation::costs(&timings, self.parts(case).len());
         let components = (launches >= allocation::PILOT_LAUNCHES).then(|| self.components(case)).flatten();
         let share_ns = self.share_ns(case);
+        let pilots = components.as_ref().map(|components| (components, launches));
         let allocation = match self.plan.cases[case].design.stage {
             Stage::Layouts => layouts::ALLOCATION,
-            _ => allocation::choose(components.as_ref(), costs.as_ref(), until, share_ns),
+            _ => allocation::choose(pilots, costs.as_ref(), until, share_ns),
         };
         let cost_ns = costs.map_or(0.0, |costs| allocation::launch_cost(&costs, allocation));
         // The cost of the first launch is unknown: it gets its share, not all of the time until the look.
@@ -234,6 +235,9 @@ impl PlanRunner<'_, '_> {
             case,
             launch: self.state(case).next_launch().max(case_plan.design.stage.first_launch()),
             deadline_ns: self.executor.now_ns().saturating_add(limit_ns),
+            limit_ns,
+            part_blocks: 0,
+            block_ns: 0,
             executor: &mut *self.executor,
             recorder: &mut self.recorder,
             allocation,

@@ -236,7 +236,7 @@ pub struct SampleEvent {
     pub flags: Vec<Flag>,
 }
 
-/// Breakdown of the time of a launch, in ns.
+/// Breakdown of the time of a launch, in ns. What is in none of its parts went to the anchor and to events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchTiming {
     /// From the first process to the end of the last.
@@ -246,6 +246,24 @@ pub struct LaunchTiming {
     pub placements_ns: u64,
     /// Within blocks.
     pub blocks_ns: u64,
+    /// Start, `hello` and end of processes.
+    #[serde(default)]
+    pub processes_ns: u64,
+    /// Preparing of placements.
+    #[serde(default)]
+    pub prepare_ns: u64,
+    /// Checks, before and after timing.
+    #[serde(default)]
+    pub checks_ns: u64,
+    /// Warm-up.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// Metered samples.
+    #[serde(default)]
+    pub metered_ns: u64,
+    /// Timed iterations of samples.
+    #[serde(default)]
+    pub samples_ns: u64,
     /// Placements made.
     pub placements: u32,
     /// Blocks measured.

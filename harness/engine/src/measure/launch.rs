@@ -112,8 +112,13 @@ pub(super) struct LaunchRunner<'a, 'e> {
     pub(super) executor: &'a mut dyn Executor,
     pub(super) recorder: &'a mut Recorder<'e>,
     pub(super) allocation: Allocation,
-    /// Time on the executor's clock after which no block is begun.
+    /// Time on the executor's clock after which no block is begun that the launch can do without.
     pub(super) deadline_ns: u64,
+    /// Time from its beginning until then.
+    pub(super) limit_ns: u64,
+    /// Blocks of the current part, and the time of the last one in ns.
+    pub(super) part_blocks: usize,
+    pub(super) block_ns: u64,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
     pub(super) checked: Vec<SideReply<CheckReply>>,
@@ -157,6 +162,8 @@ impl LaunchRunner<'_, '_> {
     fn part(&mut self, part: u32, sides: &[usize]) -> Result<(), Interrupted> {
         let order = self.order(PlacementRounds { launch: self.launch, placement: 0 });
         let mut live_sides = Vec::new();
+        self.part_blocks = 0;
+        let start = self.executor.now_ns();
         // A side that failed in an earlier part of this launch is not started again.
         for side in order.into_iter().filter(|side| sides.contains(side)) {
             if self.is_undecided(side)
@@ -165,9 +172,10 @@ impl LaunchRunner<'_, '_> {
                 live_sides.push(Some(live));
             }
         }
+        self.timing.processes_ns += self.since(start);
         let mut latest = 0;
         for placement in 0..self.allocation.placements as u32 {
-            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (placement > 0 && self.is_cut_short()) {
                 break;
             }
             self.placement(part, placement, &mut live_sides)?;
@@ -175,8 +183,13 @@ impl LaunchRunner<'_, '_> {
         }
         // As in the first placement, so that the next launch does this in reverse, too.
         self.sort(&mut live_sides, PlacementRounds { launch: self.launch, placement: 0 });
+        let start = self.executor.now_ns();
         self.after_checks(&mut live_sides)?;
+        self.timing.checks_ns += self.since(start);
+        let start = self.executor.now_ns();
         self.meter(part, latest, &mut live_sides)?;
+        self.timing.metered_ns += self.since(start);
+        let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
             self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
@@ -189,7 +202,13 @@ impl LaunchRunner<'_, '_> {
             });
             live.session.finish();
         }
+        self.timing.processes_ns += self.since(start);
         Ok(())
+    }
+
+    /// Returns the time since a moment on the executor's clock, in ns.
+    fn since(&self, start_ns: u64) -> u64 {
+        self.executor.now_ns().saturating_sub(start_ns)
     }
 
     fn state(&self) -> &CaseState {
@@ -215,8 +234,10 @@ impl LaunchRunner<'_, '_> {
         self.state().sides[side].outcome.is_none()
     }
 
-    fn out_of_time(&self) -> bool {
-        self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
+    /// Whether the part is out of time, and has more than a single block, unless that alone took all of its time.
+    fn is_cut_short(&self) -> bool {
+        let enough = self.part_blocks > 1 || self.block_ns > self.limit_ns;
+        enough && self.executor.now_ns() >= self.deadline_ns && self.state().has_blocks()
     }
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
@@ -331,24 +352,32 @@ impl LaunchRunner<'_, '_> {
                 self.take_notes(side, prepared.notes);
             }
         }
+        let prepared = self.executor.now_ns();
         if placement == 0 {
             self.before_checks(part, place, live_sides)?;
         }
+        let checked = self.executor.now_ns();
         for slot in live_sides.iter_mut() {
             self.warm_up(place, slot)?;
         }
         self.tune(live_sides);
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
-            if live_sides.iter().all(Option::is_none) || (block > 0 && self.out_of_time()) {
+            if live_sides.iter().all(Option::is_none) || (block > 0 && self.is_cut_short()) {
                 break;
             }
+            let start = self.executor.now_ns();
             self.block(part, place, block, live_sides)?;
+            self.part_blocks += 1;
+            self.block_ns = self.since(start);
         }
-        let end = self.executor.now_ns();
-        self.timing.placements += 1;
-        self.timing.placements_ns += blocks_start.saturating_sub(start);
-        self.timing.blocks_ns += end.saturating_sub(blocks_start);
+        let timing = &mut self.timing;
+        timing.placements += 1;
+        timing.prepare_ns += prepared.saturating_sub(start);
+        timing.checks_ns += checked.saturating_sub(prepared);
+        timing.warm_up_ns += blocks_start.saturating_sub(checked);
+        timing.placements_ns += blocks_start.saturating_sub(start);
+        timing.blocks_ns += self.executor.now_ns().saturating_sub(blocks_start);
         Ok(())
     }
 
@@ -583,6 +612,7 @@ impl LaunchRunner<'_, '_> {
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
                 live.audit.add(&reply, elapsed_ns);
+                self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
                     case: self.case,

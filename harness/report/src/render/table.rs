@@ -361,15 +361,28 @@ fn claim_detail(claim: &ClaimRecord, words: &ClaimWords<'_>) -> String {
 fn time_use(record: &RunRecord) -> String {
     let time = record.run.time;
     let part = |seconds: f64, what: &str| format!("{} {what}", units::duration(seconds.max(0.0) * 1e9));
-    let parts = [
+    let mut parts = vec![
         part(time.samples_s, "in timed samples"),
         part(time.blocks_s - time.samples_s, "between them (inputs, lead-in)"),
-        part(time.placements_s, "for set-up and warm-up"),
-        part(
-            time.launches_s - time.placements_s - time.blocks_s,
-            "for processes, checks and metered samples",
-        ),
     ];
+    if time.processes_s > 0.0 {
+        let named = [
+            (time.warm_up_s, "for warm-up"),
+            (time.processes_s, "for processes"),
+            (time.prepare_s, "for preparing"),
+            (time.checks_s, "for checks"),
+            (time.metered_s, "in metered samples"),
+        ];
+        let rest = time.launches_s - time.blocks_s - named.iter().map(|(seconds, _)| seconds).sum::<f64>();
+        parts.extend(
+            named.into_iter().chain([(rest, "for the rest")]).map(|(seconds, what)| part(seconds, what)),
+        );
+    } else {
+        // A record of an earlier version knows no more.
+        let rest = time.launches_s - time.placements_s - time.blocks_s;
+        parts.push(part(time.placements_s, "for set-up and warm-up"));
+        parts.push(part(rest, "for processes, checks and metered samples"));
+    }
     let all = units::duration(time.launches_s * 1e9);
     format!("measured for {all} on {}: {}", record.machine.class, parts.join(", "))
 }

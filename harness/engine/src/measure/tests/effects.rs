@@ -88,6 +88,26 @@ fn a_disturbance_from_outside_drops_its_block_for_all_sides(
 }
 
 #[test]
+fn the_parts_of_a_launch_add_up_to_its_time() {
+    let sides =
+        [Script::steady(MS).costs(7_000_000, 3_000_000).finish_costs(2_000_000), Script::steady(2.0 * MS)];
+    for memory in [[0, 0], [40, 40]] {
+        let scenario = Scenario::of(sides.clone()).memory(&memory).run();
+        for launch in &scenario.case().launches {
+            let t = launch.timing.unwrap();
+            let parts = [t.processes_ns, t.prepare_ns, t.checks_ns, t.warm_up_ns, t.blocks_ns, t.metered_ns];
+            assert!(parts.iter().sum::<u64>().abs_diff(t.total_ns) <= 10, "{t:?}");
+            // The other side has the mock's own costs: 5 ms, 1 ms and none.
+            assert_eq!(t.processes_ns, 14_000_000);
+            assert_eq!(t.prepare_ns, 4 * 4_000_000);
+            let samples = scenario.timed().into_iter().filter(|s| s.launch == launch.launch);
+            assert_eq!(t.samples_ns, samples.map(|s| s.wall_ns).sum::<u64>());
+            assert!(t.samples_ns < t.blocks_ns && t.metered_ns > 0 && t.checks_ns > 0);
+        }
+    }
+}
+
+#[test]
 fn waiting_is_flagged_and_counts() {
     let scenario = Scenario::of([Script::steady(MS), Script::steady(MS).cpu_share(0.5)]).run();
     assert!(scenario.case().dropped.is_empty());
