@@ -96,6 +96,9 @@ pub(super) struct LaunchLine {
     /// 1 if head came first, 0 if base did.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub(super) head_leads: Option<u8>,
+    /// Layouts of base and head, if not the first.
+    #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
+    pub(super) layouts: Option<[u32; 2]>,
     /// Iterations of a sample of base and head.
     #[serde(rename = "i")]
     pub(super) iterations: [u64; 2],
@@ -151,7 +154,9 @@ impl Row {
             let total = row.and_then(|row| row.timing).map_or(0, |timing| timing.total_ns);
             // The two are in the same part of a launch.
             let opened = row.and_then(|row| row.opened.first()).map(|(_, side)| u8::from(*side == HEAD));
-            samples.line(number, opened, total)
+            let layout = |side: usize| row.and_then(|row| row.layouts.get(&side)).copied().unwrap_or(0);
+            let layouts = Some([layout(BASE), layout(HEAD)]).filter(|layouts| *layouts != [0, 0]);
+            LaunchLine { layouts, ..samples.line(number, opened, total) }
         });
         let launches = launches.filter(|launch| !launch.placements.is_empty()).collect();
         Self { case: case.into(), stage, end: state.end.clone(), verdict: None, layout_spread: 0.0, launches }
@@ -223,6 +228,7 @@ impl Samples {
         LaunchLine {
             number,
             head_leads,
+            layouts: None,
             iterations: self.iterations,
             base_ns: perfharness_verdict::median(&self.base_ns).map_or(0.0, f64::round),
             ms: (total_ns as f64 / 1e5).round() / 10.0,

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use perfharness_contract::{Effort, MetricKind};
+use perfharness_contract::{BenchmarkId, Effort, MetricKind, WorkloadDef, standard};
 use perfharness_engine::fingerprint;
 use perfharness_engine::measure::{Event, RunState};
-use perfharness_engine::plan::{Plan, confirmation};
+use perfharness_engine::plan::{CasePlan, Plan, confirmation};
 use perfharness_engine::request::RunRequest;
 use perfharness_engine::run::{
     BaseBuild, ComparedWith, Listener, PlannedRun, RecordPlace, RunError, RunSpec,
 };
 use perfharness_known_work::VARIABLE;
 use perfharness_platform::clock;
-use perfharness_record::compare::{GatePolicy, GateReport, Terms, flagged, judge};
-use perfharness_record::{SourceState, Stage, WorkerCommand};
+use perfharness_record::compare::{GatePolicy, GateReport, GateRow, Terms, flagged, judge};
+use perfharness_record::{LayoutFacts, RunRecord, SourceState, Stage, WorkerCommand};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Limit, Verdict};
 
 use super::line::{Conditions, Gate, Pair, Row};
@@ -52,6 +52,7 @@ impl Sides {
             WorkerCommand {
                 name: name.into(),
                 command: vec![paths[0].clone(), "worker".into()],
+                layouts: paths,
                 env: BTreeMap::from([(VARIABLE.to_owned(), format!("{only}time={factor:.3}"))]),
                 ..WorkerCommand::default()
             }
@@ -89,7 +90,7 @@ pub(super) fn measure(
         versions: None,
         identical: false,
         redefined: Vec::new(),
-        delta: policy.time_default().delta(),
+        policy: policy.clone(),
     };
     let spec = RunSpec {
         against: ComparedWith::Base(Box::new(base)),
@@ -122,21 +123,18 @@ pub(super) fn measure(
         whole_s,
         outcome,
         others,
-        rows: kept.rows(&report),
+        rows: kept.rows(&record, &report),
         rival: None,
     })
 }
 
 /// The outcome by the times alone, and the verdicts of other rows that are not unchanged.
-fn by_times(
-    report: &GateReport,
-    workloads: &[perfharness_contract::WorkloadDef],
-) -> (GateOutcome, Vec<(String, String, Verdict)>) {
+fn by_times(report: &GateReport, workloads: &[WorkloadDef]) -> (GateOutcome, Vec<(String, String, Verdict)>) {
     let counted = |metric: &str| {
         let definitions = workloads.iter().flat_map(|workload| &workload.metrics);
         definitions.into_iter().any(|d| d.id.as_str() == metric && d.kind != MetricKind::Time)
     };
-    let harness = perfharness_contract::standard::harness_metrics();
+    let harness = standard::harness_metrics();
     let is_time = |metric: &str| {
         !counted(metric) && harness.iter().all(|d| d.id.as_str() != metric || d.kind == MetricKind::Time)
     };
@@ -189,19 +187,34 @@ impl Kept {
         [launches.first(), launches.last()].map(|launch| launch.and_then(|(_, load)| *load))
     }
 
-    fn rows(&self, report: &GateReport) -> Vec<Row> {
+    /// The rows of all benchmarks; the comparisons of their layouts are in what they explain.
+    fn rows(&self, record: &RunRecord, report: &GateReport) -> Vec<Row> {
         let (Some(plan), Some(state)) = (&self.plan, &self.state) else { return Vec::new() };
-        let verdict = |case: &str| {
-            let is_it = |benchmark: &str| benchmark.split('/').nth(1) == Some(case);
-            let wall = Some(perfharness_contract::standard::WALL_TIME);
-            let row = report.rows.iter().find(|row| is_it(&row.benchmark) && row.metric.as_deref() == wall);
-            row.map(|row| row.judgement.verdict)
+        let is_it = |id: &BenchmarkId, case: &CasePlan| id.case == case.case;
+        let verdict = |case: &CasePlan| {
+            let wall = Some(standard::WALL_TIME);
+            let of = |row: &&GateRow| row.benchmark.parse().is_ok_and(|id: BenchmarkId| is_it(&id, case));
+            let row = report.rows.iter().filter(of).find(|row| row.metric.as_deref() == wall)?;
+            Some(row.judgement.verdict)
         };
-        let row = |(plan, state): (&perfharness_engine::plan::CasePlan, _)| {
-            let row = Row::of(plan.case.as_str(), plan.design.stage, state);
-            let is_first = plan.design.stage == Stage::First;
-            Row { verdict: verdict(plan.case.as_str()).filter(|_| is_first), ..row }
+        let layout_spread = |case: &CasePlan| {
+            let layouts = record.base.iter().flat_map(|base| &base.layouts);
+            let compared =
+                layouts.filter(|layouts| is_it(&layouts.benchmark, case)).find_map(|layouts| match &layouts
+                    .layouts
+                {
+                    LayoutFacts::Compared(compared) => Some(compared.explained),
+                    LayoutFacts::Absent { .. } => None,
+                });
+            compared.unwrap_or(0.0)
         };
-        plan.cases.iter().zip(&state.cases).map(row).collect()
+        let measured =
+            plan.cases.iter().zip(&state.cases).filter(|(case, _)| case.design.stage != Stage::Layouts);
+        let row = |(case, state): (&CasePlan, _)| Row {
+            verdict: verdict(case).filter(|_| case.design.stage == Stage::First),
+            layout_spread: layout_spread(case),
+            ..Row::of(case.case.as_str(), case.design.stage, state)
+        };
+        measured.map(row).collect()
     }
 }

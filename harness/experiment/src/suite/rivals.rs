@@ -96,6 +96,7 @@ impl Live {
             settings: std::collections::BTreeMap::new(),
             memory_limit_bytes: None,
             deadline: DEADLINE,
+            layout: 0,
         };
         let Opened { mut session, .. } = executor.launch(worker, &options).map_err(|error| failed(&error))?;
         let benchmark = format!("{WORKLOAD}/{case}/w100").parse()?;
