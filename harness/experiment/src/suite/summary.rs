@@ -68,6 +68,15 @@ fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
     if unconfirmed > 0 {
         say(&format!("  of these, {unconfirmed} flags have no fresh launches and count as regressed"));
     }
+    let differ = gates.iter().zip(&judged).map(|(gate, again)| {
+        let given = gate.rows.iter().filter(|row| row.stage == Stage::First);
+        given.filter(|row| row.verdict.is_some() && row.verdict != again.verdict(&row.case)).count()
+    });
+    let differ: usize = differ.sum();
+    if differ > 0 {
+        // A GPU's own time may have seen what the wall time could not, and the data have the wall time alone.
+        say(&format!("  {differ} rows are judged otherwise than they were"));
+    }
     let others = gates.iter().filter(|gate| gate.planted_in.is_none() && !gate.others.is_empty()).count();
     if others > 0 {
         say(&format!(
