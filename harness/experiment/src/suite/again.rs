@@ -92,3 +92,83 @@ fn judged(
     let run = PairedRun { estimate, if_kept: None, dropped_blocks, blocks, ended, terms };
     judge_paired(&run, Direction::Lower)
 }
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::input_rng;
+    use rand_pcg::rand_core::Rng as _;
+
+    use super::*;
+    use crate::suite::line::{BlockLine, Conditions, LaunchLine, Pair};
+    use crate::suite::programs::Build;
+
+    /// A row with this effect and a noise of about 1 % from launch to launch.
+    fn row(case: &str, stage: Stage, effect: f64, launches: u32) -> Row {
+        let mut rng = input_rng(1, case, u64::from(launches));
+        let mut noise = || (0..12).map(|_| rng.next_u64() as f64 / u64::MAX as f64 - 0.5).sum::<f64>() * 0.01;
+        let launch = |number| {
+            let value = effect + noise();
+            let blocks = vec![vec![BlockLine::of([value - 0.001, value + 0.001])]];
+            LaunchLine {
+                number,
+                head_leads: Some((number % 2) as u8),
+                placements: blocks,
+                ..LaunchLine::default()
+            }
+        };
+        let launches = (0..launches).map(launch).collect();
+        Row { case: case.into(), stage, end: None, verdict: None, layout_spread: 0.0, launches }
+    }
+
+    fn gate(rows: Vec<Row>) -> Gate {
+        let [base, head] = Build::pair(1, 1);
+        Gate {
+            number: 1,
+            conditions: Conditions {
+                pair: Pair::Relinked,
+                layouts: 1,
+                planted: 1.0,
+                threshold: 0.03,
+                budget_s: 1.0,
+                sample_ms: None,
+                neighbours: 0,
+                kernels: Vec::new(),
+                benchmarks: Vec::new(),
+            },
+            planted_in: None,
+            base,
+            head,
+            harness: None,
+            unix_ms: 0,
+            load: [None, None],
+            launches_s: 1.0,
+            whole_s: 1.0,
+            outcome: GateOutcome::Ok,
+            others: Vec::new(),
+            rows,
+            rival: None,
+        }
+    }
+
+    #[test]
+    fn equal_sides_pass_and_a_slowdown_fails_once_fresh_launches_confirm_it() {
+        let (first, fresh) = (Stage::First, Stage::Confirmation);
+        let calm = || row("spin-1", first, 0.0, 64);
+        let slow = || row("copy-1", first, 0.08, 32);
+        let judged = |rows| judge(&gate(rows)).unwrap();
+        let equal = judged(vec![calm()]);
+        assert_eq!((equal.outcome, equal.verdict("spin-1")), (GateOutcome::Ok, Some(Verdict::Unchanged)));
+        let confirmed = judged(vec![calm(), slow(), row("copy-1", fresh, 0.08, 16)]);
+        assert_eq!(confirmed.outcome, GateOutcome::Regressed);
+        assert_eq!((confirmed.verdict("copy-1"), confirmed.unconfirmed), (Some(Verdict::Regressed), 0));
+        // A flag that only the rule of today raises has no fresh launches.
+        let unconfirmed = judged(vec![calm(), slow()]);
+        assert_eq!((unconfirmed.outcome, unconfirmed.unconfirmed), (GateOutcome::Regressed, 1));
+        let refuted = judged(vec![calm(), slow(), row("copy-1", fresh, 0.0, 16)]);
+        assert_eq!(refuted.verdict("copy-1"), Some(Verdict::Unchanged));
+        assert_eq!(judged(vec![row("spin-1", first, 0.0, 5)]).outcome, GateOutcome::Undecided);
+        // The spread of layouts explains the same effect.
+        let explained = Row { layout_spread: 0.1, ..slow() };
+        assert_eq!(judged(vec![calm(), explained]).verdict("copy-1"), Some(Verdict::Placement));
+    }
+}

@@ -118,6 +118,13 @@ pub(super) struct LaunchLine {
 pub(super) struct BlockLine(u8, i64, i64, u8);
 
 impl BlockLine {
+    /// A block that counts, with these log-ratios.
+    #[cfg(test)]
+    pub(super) fn of(rounds: [f64; 2]) -> Self {
+        let [first, second] = rounds.map(|ratio| (ratio / UNIT).round() as i64);
+        Self(1, first, second, 0)
+    }
+
     pub(super) fn rounds(self) -> [f64; 2] {
         [self.1 as f64 * UNIT, self.2 as f64 * UNIT]
     }
