@@ -107,6 +107,7 @@ impl Progress {
             | Event::BlockFinished { .. }
             | Event::Checked { .. }
             | Event::WorkerFinished { .. }
+            | Event::Audited { .. }
             | Event::Watched(_) => {}
         }
     }

@@ -39,7 +39,7 @@ impl Design {
     pub fn of(effort: Effort) -> Self {
         let (looks, half_width, sample_ns) = match effort {
             // Eight launches are the fewest that a verdict may stand on.
-            Effort::Quick => (LookPlan::Fixed { launches: 8 }, 0.05, 3_000_000),
+            Effort::Quick => (LookPlan::Fixed { launches: 8 }, 0.05, 5_000_000),
             Effort::Standard => (LookPlan::Sequential, 0.02, 5_000_000),
             Effort::Thorough => (LookPlan::Sequential, 0.01, 10_000_000),
         };

@@ -19,7 +19,7 @@
 //! }
 //!
 //! let policy = GatePolicy::default();
-//! let terms = Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false };
+//! let terms = Terms { baseline: None, calibration: None, policy: &policy, command: "perfharness gate", one_run: false };
 //! let report = judge(&record, &terms);
 //! assert_eq!(report.run, record.run.id);
 //! # Ok::<(), file::RecordError>(())

@@ -6,6 +6,7 @@ use perfharness_contract::{
     BenchmarkId, Digest, MetricDef, MetricKind, Name, Number, OutcomeKind, Promise, Reading, Role,
     WorkloadDef,
 };
+use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Estimate, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -323,6 +324,9 @@ pub struct BenchmarkRecord {
     /// Notes of its worker to the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The reasons for which its times are not believed; as a rule there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspect: Vec<Suspicion>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }
@@ -346,6 +350,16 @@ pub struct SampleRecord {
     pub iterations: u64,
     /// Iterations before it.
     pub lead_in: u64,
+    /// Further iterations under the clock that are not counted: a planted slowdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<u64>,
+}
+
+impl SampleRecord {
+    /// The planted slowdown, as a share of the counted work.
+    pub fn planted_share(&self) -> Option<f64> {
+        Some(self.planted? as f64 / self.iterations.max(1) as f64)
+    }
 }
 
 /// Warm-ups of a benchmark.

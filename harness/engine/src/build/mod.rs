@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use layouts::layout_records;
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
-    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, standard,
+    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, gpu_metric, standard,
 };
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::compare::judge_claims;
@@ -21,10 +21,11 @@ use perfharness_record::{
     RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
     VersionsRecord, WarmUpRecord, WorkerRecord,
 };
+use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Detection, Interval, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
 
-use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
+use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState, suspicions};
 use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
 /// Facts of a record besides the measurements.
@@ -116,7 +117,8 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
             Stage::Layouts => continue,
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
-            let record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            let mut record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            record.suspect.extend(below_floor(&record, definition, &facts));
             match side.origin {
                 Origin::Head => measured.head.push(record),
                 Origin::Base => measured.base.push(record),
@@ -170,6 +172,25 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         telemetry: timeline(plan, state),
         samples: facts.samples,
     }
+}
+
+/// Tells of a time that is shorter than the least work of the case takes.
+fn below_floor(record: &BenchmarkRecord, definition: &WorkloadDef, facts: &RunFacts) -> Option<Suspicion> {
+    let floor = definition.case(&record.id.case)?.floor.as_ref()?;
+    let ns = record.metrics.get(standard::WALL_TIME)?.value.value()?;
+    let busy = record.metrics.get(gpu_metric::GPU_BUSY).and_then(|metric| metric.value.value());
+    let needs_one = definition.variant(&record.id.variant)?.needs.iter().any(|need| need == "gpu");
+    let on_gpu = needs_one || busy.is_some();
+    let machine = &facts.machine;
+    let is_processor = !on_gpu || machine.has_software_adapter();
+    let cores = machine.facts.get("logical-cores").and_then(|cores| cores.parse().ok());
+    let cores = cores.filter(|_| is_processor).unwrap_or(1);
+    let least = facts.ceilings.as_ref()?.impossible_below(floor, on_gpu, cores)?;
+    (ns < least.ns).then(|| Suspicion::BelowFloor {
+        ns: Number(ns),
+        least_ns: Number(least.ns),
+        ceiling: least.term.to_owned(),
+    })
 }
 
 fn worker_records(catalog: &Catalog) -> Vec<WorkerRecord> {
@@ -258,6 +279,7 @@ fn benchmark(
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
         }
     });
+    let planted = case_plan.design.planted.filter(|_| side.origin == Origin::Head);
     let variant = definition.variant(&side.benchmark.variant);
     let case_def = definition.case(&case_plan.case);
     let metrics = match outcome.kind {
@@ -271,10 +293,15 @@ fn benchmark(
         outcome,
         expected: side.expect,
         environment,
-        sample: state.length.map(|l| SampleRecord { iterations: l.iterations, lead_in: l.lead_in }),
+        sample: state.length.map(|length| SampleRecord {
+            iterations: length.iterations,
+            lead_in: length.lead_in,
+            planted: planted.map(|share| length.planted(share)),
+        }),
         warm_up: warm_up(state),
         check: check(state),
         notes: state.notes.clone(),
+        suspect: suspicions(&state.audits),
         metrics,
     }
 }

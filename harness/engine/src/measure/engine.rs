@@ -238,6 +238,7 @@ impl PlanRunner<'_, '_> {
             limit_ns,
             part_blocks: 0,
             block_ns: 0,
+            is_checked: false,
             executor: &mut *self.executor,
             recorder: &mut self.recorder,
             allocation,

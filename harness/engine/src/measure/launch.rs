@@ -19,9 +19,9 @@ use super::executor::{
 };
 use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
-use super::plausible::{SuspendedClock, TimeAudit, refutation};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
-use super::warm_up::{self, WarmUp, WarmUpLimits};
+use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
 use crate::plan::{CasePlan, Plan};
 
@@ -31,10 +31,14 @@ pub struct Interrupted;
 
 /// Iterations of a metered sample: two, so that a count that grows from one to the next is seen.
 const METERED_ITERATIONS: u64 = 2;
-/// Fewest launches with metered samples; an exact metric that differs between two is demoted.
-const METERED_LAUNCHES: usize = 2;
-/// Time of an iteration above which only the fewest launches are metered.
-const METERED_EVERY_LAUNCH_NS: f64 = 100_000_000.0;
+/// Launches with checks before timing.
+const CHECKED_LAUNCHES: usize = 2;
+/// Launches with metered samples, if these agree; an exact metric that differs between two is demoted.
+const METERED_LAUNCHES: usize = 4;
+/// Launches with metered samples if iterations are long, whatever they show.
+const METERED_LAUNCHES_IF_LONG: usize = 2;
+/// Time of an iteration above which iterations are long.
+const LONG_METERED_NS: f64 = 100_000_000.0;
 /// Factor on the expected time of a sample after which it counts as hanging.
 pub(super) const SLOWDOWN_ALLOWED: f64 = 20.0;
 /// Time of an iteration above which the buffers of a later placement are not warmed up.
@@ -55,7 +59,7 @@ struct LiveSide {
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
     suspended: SuspendedClock,
-    /// Comparison of its timed samples with the harness's clock.
+    /// Comparison of its samples with each other and with the harness's clock.
     audit: TimeAudit,
     /// Bytes that its answers have added to the state.
     kept_bytes: usize,
@@ -119,6 +123,8 @@ pub(super) struct LaunchRunner<'a, 'e> {
     /// Blocks of the current part, and the time of the last one in ns.
     pub(super) part_blocks: usize,
     pub(super) block_ns: u64,
+    /// Whether the current placement was checked before timing.
+    pub(super) is_checked: bool,
     pub(super) timing: LaunchTiming,
     /// Checks before timing, of all parts so far.
     pub(super) checked: Vec<SideReply<CheckReply>>,
@@ -192,7 +198,8 @@ impl LaunchRunner<'_, '_> {
         let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
+            let audit = live.audit.finish(&live.suspended, self.executor);
+            self.emit(&Event::Audited { case: self.case, side: live.side, launch: self.launch, audit });
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -348,12 +355,14 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
         }
         let prepared = self.executor.now_ns();
-        if placement == 0 {
+        self.is_checked = placement == 0 && self.needs_checks(live_sides);
+        if self.is_checked {
             self.before_checks(part, place, live_sides)?;
         }
         let checked = self.executor.now_ns();
@@ -411,6 +420,20 @@ impl LaunchRunner<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the sides are checked before timing: in the first two launches, which show a result that is wrong from the
+    /// start or was remembered by an earlier process. Later launches could only repeat it, and each of them is checked after
+    /// timing.
+    fn needs_checks(&self, live_sides: &[Option<LiveSide>]) -> bool {
+        live_sides.iter().flatten().any(|live| self.checked_before(live.side) < CHECKED_LAUNCHES)
+    }
+
+    /// Returns the number of earlier launches in which a side was checked before timing.
+    fn checked_before(&self, side: usize) -> usize {
+        let rows = self.state().sides[side].checks.iter();
+        let rows = rows.filter(|row| row.stage == CheckStage::Before && row.launch < self.launch);
+        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
     }
 
     /// Checks every side on an iteration of its own, and twice in the first launch, because a memoized result is right the
@@ -512,18 +535,20 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let WarmUpLimits { confirming, limit_ns } =
-            if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
+        let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
-        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, confirming) {
+        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
             // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
             // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
-            // part. In a first placement the check before timing has touched them.
+            // part. In a first placement a check before timing has touched them.
             let untuned = slot.as_ref().is_some_and(|live| live.length.is_none());
-            let untouched = place.placement > 0 && known <= LONG_ITERATION_NS;
-            if (spent as f64 + known) > limit_ns as f64 && !(batches.is_empty() && (untuned || untouched)) {
+            let untouched = (place.placement > 0 || !self.is_checked) && known <= LONG_ITERATION_NS;
+            if (spent as f64 + known) > limits.limit_ns as f64
+                && !(batches.is_empty() && (untuned || untouched))
+            {
                 break;
             }
             let iterations = warm_up::batch_iterations(known);
@@ -538,7 +563,7 @@ impl LaunchRunner<'_, '_> {
         let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
             let (case, side, launch) = (self.case, live.side, self.launch);
-            let steady = warm_up::is_steady(&batches, confirming);
+            let steady = warm_up::is_steady(&batches, known_ns, limits);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }
@@ -569,6 +594,7 @@ impl LaunchRunner<'_, '_> {
                     times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
                 SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
             });
+            let length = self.case_plan.design.planted.map_or(length, |share| length.carrying(share));
             for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
                 live.length = Some(length);
             }
@@ -611,7 +637,7 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
-                live.audit.add(&reply, elapsed_ns);
+                live.audit.account(&reply, elapsed_ns);
                 self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
@@ -644,16 +670,25 @@ impl LaunchRunner<'_, '_> {
     /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
     fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
-        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+        let more = self.case_plan.design.planted.filter(|_| is_head).map_or(0, |share| length.planted(share));
+        SampleLength { iterations: length.iterations + more, ..length }
     }
 
-    /// Returns the number of earlier launches in which a side was metered.
-    fn metered_before(&self, side: usize) -> usize {
-        let rows = self.state().sides[side].metered.iter().filter(|row| row.launch < self.launch);
-        rows.map(|row| row.launch).collect::<BTreeSet<_>>().len()
+    /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
+    fn is_to_be_metered(&self, live: &LiveSide) -> bool {
+        if live.handles.is_empty() || !live.modes.contains(&Mode::Metered) {
+            return false;
+        }
+        let rows = self.state().sides[live.side].metered.iter().filter(|row| row.launch < self.launch);
+        let launches = rows.clone().map(|row| row.launch).collect::<BTreeSet<_>>().len();
+        if live.iteration_ns > LONG_METERED_NS {
+            return launches < METERED_LAUNCHES_IF_LONG;
+        }
+        let agree = rows.clone().zip(rows.skip(1)).all(|(row, next)| row.readings == next.readings);
+        launches < METERED_LAUNCHES || !agree
     }
 
-    /// Takes one metered sample of each side, on its latest placement.
+    /// Takes one metered sample of each side that is still to be metered, on its latest placement.
     fn meter(
         &mut self,
         part: u32,
@@ -664,12 +699,7 @@ impl LaunchRunner<'_, '_> {
             return Ok(());
         }
         for slot in live_sides.iter_mut() {
-            let wanted = slot.as_ref().is_some_and(|live| {
-                let cheap = live.iteration_ns <= METERED_EVERY_LAUNCH_NS;
-                let placed = !live.handles.is_empty() && live.modes.contains(&Mode::Metered);
-                placed && (cheap || self.metered_before(live.side) < METERED_LAUNCHES)
-            });
-            if !wanted {
+            if !slot.as_ref().is_some_and(|live| self.is_to_be_metered(live)) {
                 continue;
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
@@ -725,14 +755,15 @@ impl LaunchRunner<'_, '_> {
             })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         if let Some(live) = slot.as_mut() {
             live.last = Some(LastSample {
                 handle: live.handle(),
                 round,
                 index: (lead_in + iterations).saturating_sub(1),
             });
+            live.audit.add(Observed { reply: &reply, mode, iterations, sent_ns, elapsed_ns });
         }
-        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         let refuted = slot.as_ref().and_then(|live| {
             let step_ns = live.clock_step_ns;
             refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)

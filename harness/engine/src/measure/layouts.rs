@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perfharness_contract::{Number, OutcomeKind};
-use perfharness_record::{ComparedLayouts, Origin, SideLayouts};
+use perfharness_record::{ComparedLayouts, Origin, SideLayouts, Stage};
 use perfharness_verdict::{Allocation, LayoutChoice, judge_layouts, median};
 
 use super::state::{CaseState, RunState, SampleRow};
@@ -34,8 +34,9 @@ pub(super) fn layout_of(
         return 0;
     };
     let kept = match side.origin {
-        Origin::Head => compared.head.kept,
-        Origin::Base => compared.base.kept,
+        // Both sides of a planted case are the judged code.
+        Origin::Base if case_plan.design.stage != Stage::Planted => compared.base.kept,
+        Origin::Base | Origin::Head => compared.head.kept,
     };
     let pair = (launch - case_plan.design.stage.first_launch()) as usize / 2;
     kept.get(pair % kept.len().max(1)).copied().unwrap_or(0)

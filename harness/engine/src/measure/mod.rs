@@ -41,6 +41,8 @@ pub use following::follow_side;
 pub use frame::has_answer;
 pub use launch::Interrupted;
 pub use layouts::compared;
+pub use plausible::TimeAudit;
+pub(crate) use plausible::suspicions;
 pub use process::{ProcessExecutor, describe, forget_repository};
 pub use profiling::profile_side;
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};

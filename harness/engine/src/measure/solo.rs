@@ -106,7 +106,7 @@ impl<'a> SoloLaunch<'a> {
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES
             && spent <= limits.limit_ns
-            && !warm_up::is_steady(&batches, limits.confirming)
+            && !warm_up::is_steady(&batches, 0.0, limits)
         {
             let iterations = warm_up::batch_iterations(self.iteration_ns);
             let round = ROUNDS.warm_up_round(batches.len());

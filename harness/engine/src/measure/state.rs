@@ -9,7 +9,7 @@ use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
-use super::{SampleLength, WarmUp};
+use super::{SampleLength, TimeAudit, WarmUp};
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,6 +94,8 @@ pub struct SideState {
     pub usage: Vec<UsageRow>,
     /// Notes of its worker for the user, each once.
     pub notes: Vec<String>,
+    /// Audits of its worker's times, one for each launch.
+    pub audits: Vec<TimeAudit>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -110,6 +112,8 @@ pub struct SampleRow {
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckRow {
+    /// The launch.
+    pub launch: u32,
     /// Whether timing had begun.
     pub stage: CheckStage,
     /// The round.
@@ -206,6 +210,7 @@ impl CaseState {
             | Event::Tuned { side, .. }
             | Event::Checked { side, .. }
             | Event::WorkerFinished { side, .. }
+            | Event::Audited { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
@@ -411,7 +416,8 @@ impl SideState {
                 self.length = Some(SampleLength { iterations: *iterations, lead_in: *lead_in });
             }
             Event::Sampled(sample) => self.metered.push(sample.clone()),
-            Event::Checked { stage, round, index, reply, .. } => self.checks.push(CheckRow {
+            Event::Checked { launch, stage, round, index, reply, .. } => self.checks.push(CheckRow {
+                launch: *launch,
                 stage: *stage,
                 round: *round,
                 index: *index,
@@ -422,6 +428,7 @@ impl SideState {
                 peak_rss_bytes: *peak_rss_bytes,
                 cpu_ns: *cpu_ns,
             }),
+            Event::Audited { audit, .. } => self.audits.push(audit.clone()),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

@@ -21,14 +21,16 @@ pub struct WarmUp {
 pub(super) struct WarmUpLimits {
     /// Last batches that must not be faster than the best before them.
     pub(super) confirming: usize,
+    /// Ratio to the best time of earlier warm-ups up to which a batch is warm at once. Later batches would only confirm it.
+    pub(super) as_fast: f64,
     /// Time after which the warm-up ends.
     pub(super) limit_ns: u64,
 }
 
 /// Limits for the first placement of a launch: code, caches and pools are cold.
-pub(super) const FIRST: WarmUpLimits = WarmUpLimits { confirming: 2, limit_ns: 400_000_000 };
-/// Limits for a later placement: only its buffers are cold.
-pub(super) const LATER: WarmUpLimits = WarmUpLimits { confirming: 1, limit_ns: 100_000_000 };
+pub(super) const FIRST: WarmUpLimits = WarmUpLimits { confirming: 2, as_fast: 1.05, limit_ns: 400_000_000 };
+/// Limits for a later placement: only its buffers are cold, and one batch touches them.
+pub(super) const LATER: WarmUpLimits = WarmUpLimits { confirming: 1, as_fast: 1.25, limit_ns: 100_000_000 };
 
 /// Ratio to the best time before, below which a batch counts as faster.
 const FASTER: f64 = 0.95;
@@ -47,9 +49,14 @@ pub(super) fn faster(best_ns: f64, batch_ns: f64) -> f64 {
     if best_ns > 0.0 { best_ns.min(batch_ns) } else { batch_ns }
 }
 
-/// Whether the batches show a steady state: the last `confirming` ones are not faster than the best before them. After a
-/// slow first batch (compilation, page faults) comes a much faster one, which restarts the wait.
-pub(super) fn is_steady(batches: &[f64], confirming: usize) -> bool {
+/// Whether the batches show a steady state: the last one is as fast as an iteration in earlier warm-ups, whose best time is
+/// `known_ns` (0 if there was none), or the last `confirming` ones are not faster than the best before them. After a slow first
+/// batch (compilation, page faults) comes a much faster one, which restarts the wait.
+pub(super) fn is_steady(batches: &[f64], known_ns: f64, limits: WarmUpLimits) -> bool {
+    let WarmUpLimits { confirming, as_fast, .. } = limits;
+    if batches.last().is_some_and(|last| *last <= as_fast * known_ns) {
+        return true;
+    }
     let Some(split) = batches.len().checked_sub(confirming).filter(|split| *split > 0) else {
         return false;
     };
@@ -75,23 +82,32 @@ mod tests {
 
     #[test]
     fn a_slow_first_batch_is_waited_out() {
-        assert!(!is_steady(&[20.0], 2));
-        assert!(!is_steady(&[20.0, 1.0], 2));
-        assert!(!is_steady(&[20.0, 1.0, 1.0], 2));
-        assert!(is_steady(&[20.0, 1.0, 1.0, 1.0], 2));
+        assert!(!is_steady(&[20.0], 0.0, FIRST));
+        assert!(!is_steady(&[20.0, 1.0], 0.0, FIRST));
+        assert!(!is_steady(&[20.0, 1.0, 1.0], 0.0, FIRST));
+        assert!(is_steady(&[20.0, 1.0, 1.0, 1.0], 0.0, FIRST));
     }
 
     #[test]
     fn steady_batches_are_seen_at_once_whatever_their_noise() {
-        assert!(is_steady(&[1.0, 1.3, 0.99], 2));
-        assert!(is_steady(&[1.0, 1.0], 1));
-        assert!(!is_steady(&[1.0], 1));
-        assert!(!is_steady(&[], 1));
+        assert!(is_steady(&[1.0, 1.3, 0.99], 0.0, FIRST));
+        assert!(is_steady(&[1.0, 1.0], 0.0, LATER));
+        assert!(!is_steady(&[1.0], 0.0, LATER));
+        assert!(!is_steady(&[], 1.0, LATER));
+    }
+
+    #[test]
+    fn a_batch_that_is_as_fast_as_earlier_ones_needs_no_other() {
+        assert!(is_steady(&[1.04], 1.0, FIRST) && is_steady(&[0.5], 1.0, FIRST));
+        assert!(!is_steady(&[1.1], 1.0, FIRST));
+        assert!(is_steady(&[1.1], 1.0, LATER));
+        assert!(!is_steady(&[1.3], 1.0, LATER) && is_steady(&[1.3, 1.3], 1.0, LATER));
+        assert!(is_steady(&[20.0, 1.0], 1.0, FIRST), "compiled");
     }
 
     #[test]
     fn something_that_keeps_getting_faster_is_not_steady() {
         let times: Vec<f64> = (0..20).map(|i| 0.9_f64.powi(i)).collect();
-        assert!((1..=20).all(|n| !is_steady(&times[..n], 2)));
+        assert!((1..=20).all(|n| !is_steady(&times[..n], 0.0, FIRST)));
     }
 }

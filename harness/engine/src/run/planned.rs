@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
-use perfharness_record::{Design, Machine, Pattern, SelectedRecord, WorkerCommand};
+use perfharness_record::baseline::calibration::Calibration;
+use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord, WorkerCommand};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::Adapter;
 
@@ -121,6 +122,17 @@ impl PlannedRun {
     /// The other build.
     pub fn base(&self) -> Option<&BaseFacts> {
         self.base.as_ref()
+    }
+
+    /// Lets each row end as the calibration of this machine class says, which is known once the machine is.
+    pub fn set_calibration(&mut self, calibration: &Calibration) {
+        for case in &mut self.plan.cases {
+            let Some(head) = case.sides.iter().find(|side| side.origin == Origin::Head) else { continue };
+            let calibrated = calibration.of(&head.benchmark, case.version);
+            if let (Some(terms), Some(calibrated)) = (&mut case.design.terms, calibrated) {
+                terms.calibrated = Some(calibrated.sd);
+            }
+        }
     }
 
     /// Starts the workers of the plan, for launches in which nothing is timed.

@@ -5,6 +5,8 @@ mod against_base;
 mod against_baseline;
 mod confirmation;
 mod layouts;
+mod plants;
+mod suspect;
 #[cfg(test)]
 mod tests;
 
@@ -22,11 +24,14 @@ use perfharness_verdict::judge::{
     Account, End, Expected, GateOutcome, Judgement, Pooled, Presence, Reason, RowTerms, SPEED_UP, Seen,
     SeenState, Spread, Subject, Verdict, Why, account,
 };
+pub use plants::{Plant, plants};
+use suspect::doubt_suspects;
 
 use super::policy::GatePolicy;
-use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION};
+use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark};
 use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
+use crate::baseline::calibration::{Calibrated, Calibration};
 use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
 
 /// The terms that a record is judged by.
@@ -34,6 +39,8 @@ use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, Work
 pub struct Terms<'a> {
     /// The accepted figures, where there are some.
     pub baseline: Option<&'a Baseline>,
+    /// The calibration of the machine class of the record, where there is one.
+    pub calibration: Option<&'a Calibration>,
     /// The changes that matter.
     pub policy: &'a GatePolicy,
     /// The command that measures a row again, without the benchmark.
@@ -56,10 +63,17 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
+    doubt_suspects(&mut rows, &judging);
     remarks.extend(layouts::remarks(record));
     confirm_flags(&mut rows, &judging);
     see_by_any(&mut rows);
     acknowledge(&mut rows, terms, &mut remarks);
+    let (planted, unseen) = judging.planted();
+    rows.extend(unseen);
+    if !planted.is_empty() {
+        let seen = planted.iter().filter(|planted| planted.is_seen).count();
+        remarks.push(Remark::Planted { seen, of: planted.len() });
+    }
     // A benchmark that failed fails the gate even where nothing judges it.
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
@@ -84,6 +98,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
         }),
         rows,
         remarks,
+        planted,
     }
 }
 
@@ -251,6 +266,12 @@ impl Judging<'_> {
         needs_one || busy.is_some()
     }
 
+    /// The calibration of a benchmark on the machine class of the record.
+    fn calibrated(&self, id: &BenchmarkId) -> Option<&Calibrated> {
+        let calibration = self.terms.calibration.filter(|c| c.class == self.record.machine.class)?;
+        calibration.of(id, self.record.section().benchmark(id)?.definition)
+    }
+
     /// The subject of a row about a metric of a benchmark.
     fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
         let uses_gpu = self.uses_gpu(benchmark);
@@ -260,7 +281,9 @@ impl Judging<'_> {
 
     /// The terms that a time of a benchmark is judged by.
     fn row_terms(&self, subject: &Subject<'_>) -> RowTerms {
-        self.terms.policy.terms(subject, None, self.record.explained_by_layout(subject.benchmark))
+        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
+        let layout_spread = self.record.explained_by_layout(subject.benchmark);
+        self.terms.policy.terms(subject, calibrated, layout_spread)
     }
 }
 

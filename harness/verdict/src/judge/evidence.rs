@@ -146,7 +146,7 @@ impl Evidence {
     }
 
     /// The threshold and the layout spread that a time was judged by, as log-ratios; absent for other figures.
-    pub(super) fn limits(&self) -> Option<(f64, f64)> {
+    pub fn limits(&self) -> Option<(f64, f64)> {
         match self {
             Self::TimePaired(evidence) => Some((evidence.threshold.ln_1p(), evidence.layout_spread)),
             Self::TimeUnpaired(evidence) => Some((evidence.threshold.ln_1p(), evidence.layout_spread)),

@@ -237,6 +237,17 @@ impl Judgement {
         Self::new(Verdict::Inconclusive, Reason::Unusable { why: why.into() }, Evidence::None)
     }
 
+    /// The same comparison of times that are not believed, which decides nothing.
+    #[must_use]
+    pub fn doubt(self, why: Why) -> Self {
+        Self { verdict: Verdict::Inconclusive, reason: Reason::Unusable { why }, ..self }
+    }
+
+    /// Whether its times are not believed.
+    pub fn is_suspect(&self) -> bool {
+        matches!(self.reason, Reason::Unusable { why: Why::Suspect(_) | Why::BaseSuspect(_) })
+    }
+
     /// The same judgement, which cannot fail the gate.
     #[must_use]
     pub fn advise(mut self, why: Advisory) -> Self {

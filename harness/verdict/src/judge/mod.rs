@@ -12,6 +12,7 @@ mod operating;
 mod outcome;
 mod policy;
 mod rules;
+mod suspicion;
 mod terms;
 mod time_paired;
 mod time_unpaired;
@@ -35,6 +36,7 @@ pub use policy::{
     SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
 pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, share_to_plant, time_counts};
+pub use suspicion::Suspicion;
 pub use terms::RowTerms;
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
 pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};

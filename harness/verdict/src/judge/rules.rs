@@ -4,6 +4,7 @@
 use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
 use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
 
+use super::terms::rung;
 use super::{
     Advisory, Evidence, ExactFigure, ExactPolicy, GROWTH_MARGIN_BYTES, Judgement, Limit, MIN_BASELINE_RUNS,
     PairedRun, RESIDENT_MARGIN_BYTES, Reason, RowTerms, RunFigure, SizePolicy, Spread, StoredBaseline,
@@ -50,10 +51,14 @@ pub fn time_counts(role: Role) -> bool {
     role != Role::Slow
 }
 
-/// The slowdown, as a share, to plant where runs detect a log-ratio of `smallest_detectable`. None for more than twice
-/// the time: such a plant would only show that a large change is found.
-pub fn share_to_plant(smallest_detectable: f64) -> Option<f64> {
-    Some(smallest_detectable.exp_m1()).filter(|share| *share < 1.0)
+/// The slowdown, as a share, to plant in a row that could see a log-ratio of `could_see`: the next step of the ladder of
+/// [`RowTerms::could_see`] that is at least 1.5 times as large, so that noise hardly ever hides it. None for more than five
+/// times the work, which tells nothing of changes.
+pub fn share_to_plant(could_see: f64) -> Option<f64> {
+    let share = rung((1.5 * could_see.exp_m1()).ln_1p()).exp_m1();
+    // A log-ratio lost the last digits of its step.
+    let share = (share * 1e6).round() / 1e6;
+    Some(share).filter(|share| *share <= 4.0)
 }
 
 /// Whether a metric is the growth of an iteration.
@@ -205,10 +210,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case::as_much_as_is_detected(1.05_f64.ln(), Some(0.05))]
-    #[case::the_same_again(2.0_f64.ln(), None)]
+    #[case::a_step_further(1.05_f64.ln(), Some(0.1))]
+    #[case::a_step_exactly(1.02_f64.ln(), Some(0.03))]
+    #[case::the_least(1.01_f64.ln(), Some(0.015))]
+    #[case::twice_the_work(1.5_f64.ln(), Some(0.75))]
+    #[case::beyond_the_ladder(2.0_f64.ln(), Some(2.0))]
+    #[case::too_much(5.0_f64.ln(), None)]
+    #[case::unknown(f64::INFINITY, None)]
     #[case::not_a_number(f64::NAN, None)]
-    fn a_slowdown_is_planted_that_a_run_should_just_find(#[case] smallest: f64, #[case] share: Option<f64>) {
+    fn a_slowdown_is_planted_that_a_row_should_surely_see(#[case] smallest: f64, #[case] share: Option<f64>) {
         let planted = share_to_plant(smallest);
         assert_eq!(planted.is_some(), share.is_some(), "{planted:?}");
         assert!(planted.zip(share).is_none_or(|(found, due)| (found - due).abs() < 1e-12), "{planted:?}");

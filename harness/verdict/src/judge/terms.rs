@@ -59,6 +59,13 @@ impl RowTerms {
         own.map_or(f64::INFINITY, |own| own.max(self.visible_if_calibrated(estimate)))
     }
 
+    /// The smallest slowdown that identical sides with this standard deviation of launch values could show after so many
+    /// launches, as a log-ratio; infinite where that is not known.
+    pub fn could_see_with(&self, sd: f64, launches: usize, confidence: f64) -> f64 {
+        let terms = Self { calibrated: Some(sd), ..*self };
+        terms.calibrated_sees(launches, confidence).unwrap_or(f64::INFINITY)
+    }
+
     /// Whether the row needs no more launches, with the estimate of a time at a look.
     ///
     /// It is settled once it is [`regressed`](Verdict::Regressed), [`improved`](Verdict::Improved) or a matter of
@@ -127,14 +134,13 @@ impl RowTerms {
 
     /// The same from the calibrated standard deviation; 0 where there is none.
     fn visible_if_calibrated(&self, estimate: &Estimate) -> f64 {
-        let visible = || {
-            let launches = estimate.launches;
-            let standard_error = self.calibrated.filter(|sd| *sd >= 0.0)? / (launches as f64).sqrt();
-            let p = 0.5 + estimate.confidence / 2.0;
-            let t = student::quantile(p, degrees_of_freedom(launches) as f64).ok()?;
-            Some(self.at_least(t * standard_error, standard_error))
-        };
-        visible().unwrap_or(0.0)
+        self.calibrated_sees(estimate.launches, estimate.confidence).unwrap_or(0.0)
+    }
+
+    fn calibrated_sees(&self, launches: usize, confidence: f64) -> Option<f64> {
+        let standard_error = self.calibrated.filter(|sd| *sd >= 0.0)? / (launches as f64).sqrt();
+        let t = student::quantile(0.5 + confidence / 2.0, degrees_of_freedom(launches) as f64).ok()?;
+        Some(self.at_least(t * standard_error, standard_error))
     }
 
     fn at_least(&self, half_width: f64, standard_error: f64) -> f64 {
@@ -145,7 +151,7 @@ impl RowTerms {
 
 /// The first step of the ladder that is at least `log_ratio`, as a log-ratio; infinite for what is not a number or beyond
 /// all of them.
-fn rung(log_ratio: f64) -> f64 {
+pub(super) fn rung(log_ratio: f64) -> f64 {
     let share = log_ratio.exp_m1();
     if !share.is_finite() {
         return f64::INFINITY;

@@ -72,7 +72,7 @@ pub fn judge_paired(run: &PairedRun<'_>, direction: Direction) -> Option<Judgeme
         blocks: run.blocks,
         verdict_if_kept: if_kept.filter(|if_kept| *if_kept != verdict),
         threshold: share(terms.threshold),
-        could_see: Some(terms.could_see(estimate)).filter(|could_see| could_see.is_finite()),
+        could_see: Some(terms.could_see(estimate)).filter(|could_see| judged && could_see.is_finite()),
         layout_spread: terms.layout_spread,
         p_value: worsening.and_then(|worsening| worsening.p_value()),
         ended: run.ended,

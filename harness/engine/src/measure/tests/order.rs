@@ -4,8 +4,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use perfharness_contract::Check;
+use perfharness_contract::protocol::CheckReply;
 use perfharness_verdict::Lead;
 
+use super::super::mock::right;
 use super::*;
 
 fn three_sides() -> Scenario {
@@ -16,10 +19,37 @@ fn three_sides() -> Scenario {
 fn a_launch_follows_the_protocol() {
     let scenario = Scenario::of([Script::steady(MS)]).launches(1).run();
     let ops = scenario.ops(0, 0);
-    // Two checks before timing; four placements of three warm-up batches, two for the later ones, and two blocks.
+    // Two checks before timing; four placements of three warm-up batches, one for the later ones, and two blocks.
     let first = "launch prepare check check".to_owned() + &" sample".repeat(3 + 4);
-    let later = " prepare".to_owned() + &" sample".repeat(2 + 4);
+    let later = " prepare".to_owned() + &" sample".repeat(1 + 4);
     assert_eq!(ops.join(" "), first + &later.repeat(3) + " check sample finish");
+}
+
+#[test]
+fn two_launches_are_checked_before_timing_and_all_of_them_after() {
+    let scenario = Scenario::of([Script::steady(MS), Script::steady(MS)]).run();
+    let checks = |launch, when_fresh| {
+        let own = scenario.transcript().into_iter().filter(move |e| (e.worker, e.launch) == (1, launch));
+        own.filter(|entry| is_check(&entry.step, when_fresh)).count()
+    };
+    assert_eq!([0, 1, 2, 3, 7].map(|launch| checks(launch, true)), [2, 1, 0, 0, 0]);
+    assert!((0..8).all(|launch| checks(launch, false) == 1));
+    // Nobody else touched the buffers, so that the warm-up does.
+    let first = scenario.transcript().into_iter().filter(|e| (e.worker, e.launch) == (1, 5));
+    assert_eq!(first.map(|entry| entry.op()).take(3).collect::<Vec<_>>(), ["launch", "prepare", "sample"]);
+}
+
+#[test]
+fn a_result_that_gets_wrong_in_a_late_launch_is_found() {
+    let launch_of = |round| round / place(1, 0).round(0, 0);
+    let wrong = Script::steady(MS).check(move |round, index, _| match launch_of(round) {
+        5 => CheckReply { check: Check::wrong("it is late"), ..right(round, index) },
+        _ => right(round, index),
+    });
+    let scenario = Scenario::of([Script::steady(MS), wrong]).run();
+    assert_eq!(scenario.kinds(), [OutcomeKind::Ok, OutcomeKind::WrongResult]);
+    assert_eq!(scenario.outcome(1).reason.as_deref(), Some("after timing: it is late"));
+    assert_eq!(scenario.times_launched(1), 6);
 }
 
 #[test]
@@ -65,7 +95,7 @@ fn all_sides_are_given_the_same_rounds_and_no_round_twice() {
     let asked = scenario.sample_requests(0).len();
     let all: BTreeSet<u64> = scenario.sample_requests(0).iter().map(|s| s.round).collect();
     // Only the metered sample has one round for all launches.
-    assert_eq!(all.len(), asked - 7);
+    assert_eq!(all.len(), asked - 3);
 }
 
 #[test]
@@ -125,7 +155,9 @@ fn every_second_launch_does_everything_in_reverse() {
     ];
     for (number, is_wanted) in wanted.into_iter().enumerate() {
         let turns = turns(&scenario, is_wanted);
-        assert_eq!((turns.len(), turns[0].len()), (8, 3), "step {number}");
+        // Four launches are metered.
+        let launches = if number == 6 { 4 } else { 8 };
+        assert_eq!((turns.len(), turns[0].len()), (launches, 3), "step {number}");
         for pair in turns.chunks(2) {
             let reverse: Vec<usize> = pair[1].iter().rev().copied().collect();
             assert_eq!(pair[0], reverse, "step {number}");

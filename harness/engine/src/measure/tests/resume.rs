@@ -265,5 +265,5 @@ fn every_kind_of_event_survives_the_journal() {
         let value = serde_json::to_value(event).unwrap();
         kinds.insert(value["event"].as_str().unwrap().to_owned());
     }
-    assert_eq!(kinds.len(), 12, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
 }

@@ -83,7 +83,7 @@ fn a_tight_budget_makes_launches_smaller_and_keeps_their_number() {
 #[test]
 fn a_budget_that_does_not_last_for_all_launches_ends_it_between_looks() {
     let sides = [Script::steady(30.0 * MS), Script::steady(30.0 * MS)];
-    let budget = Duration::from_secs(4);
+    let budget = Duration::from_secs(3);
     let scenario = Scenario::of(sides).budget(budget).run();
     let Some(CaseEnd::Budget { launches }) = scenario.end() else { panic!("{:?}", scenario.end()) };
     assert!((2..8).contains(&launches), "{launches}");

@@ -1,5 +1,7 @@
 //! Rows and outcomes for records that are made up: every way in which a gate could go wrong has a case here.
 
+mod planted;
+
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::Reading;
@@ -114,7 +116,7 @@ fn baseline() -> Baseline {
 }
 
 fn judged_with(record: &RunRecord, baseline: Option<&Baseline>, policy: &GatePolicy) -> GateReport {
-    judge(record, &Terms { baseline, policy, command: "perfharness gate", one_run: false })
+    judge(record, &Terms { baseline, calibration: None, policy, command: "perfharness gate", one_run: false })
 }
 
 fn judged(record: &RunRecord) -> GateReport {
@@ -447,6 +449,7 @@ fn against_base(theta: f64) -> RunRecord {
         versions: None,
         redefined: Vec::new(),
         selected: selected.collect(),
+        layouts: Vec::new(),
         benchmarks: record.benchmarks.clone(),
         comparisons: VARIANTS.map(|id| serde_json::from_value(comparison(id, id, theta)).unwrap()).to_vec(),
     });
@@ -623,7 +626,13 @@ fn a_change_does_not_excuse_itself_by_new_metrics_or_less_work() {
     let id = record.benchmarks[1].id.clone();
     let busy = serde_json::from_value(metric("ns", "time", &[1.0; 8])).unwrap();
     record.benchmarks[1].metrics.insert(GPU_BUSY.into(), busy);
-    let terms = Terms { baseline: None, policy: &GatePolicy::default(), command: "gate", one_run: false };
+    let terms = Terms {
+        baseline: None,
+        calibration: None,
+        policy: &GatePolicy::default(),
+        command: "gate",
+        one_run: false,
+    };
     let by_id = BTreeMap::new();
     assert!(!Judging { record: &record, terms: &terms, pooled: None, by_id }.uses_gpu(&id));
 

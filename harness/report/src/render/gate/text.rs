@@ -33,8 +33,8 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     }
     folded(&mut text, &words::rows(report, Weight::Open), "stayed open without failing the gate", layout);
     folded(&mut text, &words::rows(report, Weight::Unchanged), "unchanged", layout);
-    for remark in &report.remarks {
-        paragraph(&mut text, &format!("note: {}", words::remark(remark)), layout, 0);
+    for remark in words::remarks(report) {
+        paragraph(&mut text, &format!("note: {remark}"), layout, 0);
     }
     text
 }
