@@ -1,27 +1,35 @@
-//! The experiment behind `docs/verdict.md`: many comparisons of pairs whose true effect is known, on the machine that
-//! runs it, with a neighbour that keeps one core busy. To repeat it:
+//! The experiment behind `docs/verdict.md`: whole gates whose true outcome is known, on the machine that runs it.
+//!
+//! A gate is a suite of twenty benchmarks (`known-suite` of `workloads/known-work`), measured by the engine, with looks,
+//! confirmation and the rule as `perfharness gate --base` has them. Base and head are two builds of one worker: head has a
+//! function more, which nobody calls, and the linker shuffles the sections of each by a seed, so that the two differ in
+//! layout. To repeat it:
 //!
 //! ```text
-//! cargo run --release -p perfharness-experiment -- noise --neighbour --output noise.jsonl
-//! cargo run --release -p perfharness-experiment -- gates --neighbour --rivals 3 --output gates.jsonl
-//! cargo run --release -p perfharness-experiment -- cost
+//! experiment() { cargo run --release -p perfharness-experiment -- "$@"; }
+//! experiment truth                                                             # how much time planted work takes
+//! experiment suite --gates 100 --neighbours 1 --output relinked.jsonl             # nothing is worse
+//! experiment suite --gates 100 --neighbours 1 --planted 1.05 --output plus5.jsonl # one of the twenty is
+//! experiment suite --gates 100 --neighbours 1 --planted 1.02 --kernels spin,gather --threshold 0.01 --output plus2.jsonl
+//! experiment suite --summary --output relinked.jsonl --output plus5.jsonl --output plus2.jsonl
 //! ```
+//!
+//! It can be stopped at any time: each gate is one line of the output, and the same command goes on with the gates that
+//! are missing. `--gates 20..40` and `--count 10` run parts of it. The data hold every round, so that `--summary` judges
+//! them by the rule of today.
 
 mod cost;
-mod gates;
 mod neighbour;
-mod noise;
 mod rows;
+mod suite;
+mod truth;
 mod welch;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-// The experiment is its own worker, so that no other program has to be found or built first. Other workers do not link
-// criterion; linking it here is harmless, because both sides are the same program.
-perfharness_contract::counting_allocator!();
 
 #[derive(Debug, Parser)]
 #[command(about = "Shows how well the harness measures")]
@@ -32,103 +40,90 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Identical pairs and planted effects: how often the interval is right and the effect is found
-    Noise(NoiseOpts),
-    /// Whole gates over the kernels of known work: false alarms, power, and the verdicts of other methods
-    Gates(GatesOpts),
+    /// Whole gates of twenty benchmarks: false alarms, power, and the verdicts of other methods
+    Suite(SuiteOpts),
+    /// How much longer the kernels take with planted work
+    Truth(TruthOpts),
     /// The overhead of measuring within a timed sample
     Cost,
-    /// Serve the workloads of the experiment
-    #[command(hide = true)]
-    Worker,
     /// Keep one core busy in bursts
     #[command(hide = true)]
     Neighbour,
-    /// One of two processes that criterion compares
-    #[command(hide = true)]
-    CriterionSide(SideOpts),
 }
 
 #[derive(Debug, Clone, clap::Args)]
-struct NoiseOpts {
-    /// Comparisons of each kind
-    #[arg(long, default_value_t = 100)]
-    comparisons: u64,
-    /// Launches of each comparison
-    #[arg(long, default_value_t = 16)]
-    launches: u32,
-    /// The kernel: spin, gather or sweep; its first case is used
-    #[arg(long, default_value = "gather")]
-    kernel: String,
-    /// Keep one core busy in bursts meanwhile
+struct SuiteOpts {
+    /// The gates to measure: `100` for the first hundred, `20..40` for those from 20 to 39
+    #[arg(long, default_value = "100", value_parser = suite::gates)]
+    gates: RangeInclusive<u64>,
+    /// Measure at most so many of them now
     #[arg(long)]
-    neighbour: bool,
-    /// The output, one line per comparison; comparisons that it already has are not repeated
-    #[arg(long)]
-    output: PathBuf,
-}
-
-#[derive(Debug, Clone, clap::Args)]
-struct GatesOpts {
-    /// Number of gates
-    #[arg(long, default_value_t = 300)]
-    gates: u64,
-    /// The rows of a gate
-    #[arg(long, value_delimiter = ',', default_value = "spin,gather,sweep,gpu,append,copy")]
-    kernels: Vec<String>,
-    /// The factor by which head has more work in every row; 1 for identical sides
+    count: Option<usize>,
+    /// The difference between base and head, beside what is planted
+    #[arg(long, value_enum, default_value = "relinked")]
+    pair: suite::Pair,
+    /// The layouts of each side
+    #[arg(long, default_value_t = 4)]
+    layouts: usize,
+    /// The factor by which head has more work in one benchmark; 1 for nothing
     #[arg(long, default_value_t = 1.0)]
     planted: f64,
-    /// Thresholds, as fractions; all are judged from the same launches
-    #[arg(long, value_delimiter = ',', default_value = "0.01,0.03")]
-    threshold: Vec<f64>,
-    /// The time limit of a launch of both processes; with too little, a launch has one block and no median
-    #[arg(long, default_value_t = 500)]
-    launch_ms: u64,
-    /// The target length of a timed sample
-    #[arg(long, default_value_t = 1.0)]
-    sample_ms: f64,
-    /// Keep one core busy in bursts meanwhile
+    /// The kernels in which it is planted in turn
+    #[arg(long, value_delimiter = ',', default_value = "spin,gather,append,copy")]
+    kernels: Vec<String>,
+    /// The share by which a time has to change to matter
+    #[arg(long, default_value_t = 0.03)]
+    threshold: f64,
+    /// Seconds of measuring for the looks; confirming has as much again
+    #[arg(long, default_value_t = 100.0)]
+    time_budget: f64,
+    /// The target length of a timed sample; that of effort quick by default
     #[arg(long)]
-    neighbour: bool,
-    /// Let Welch's test and criterion judge one row of every Nth gate, in rotation, with the time that the gate took
+    sample_ms: Option<f64>,
+    /// Processes that each keep a core busy in bursts meanwhile; more than there are cores overload the machine
+    #[arg(long, default_value_t = 0)]
+    neighbours: u32,
+    /// Let Welch's test, criterion and tango judge one benchmark of every Nth gate, each with the time that the gate took
     /// for it; 0 is never
     #[arg(long, default_value_t = 0)]
     rivals: u64,
-    /// Measure nothing, and summarise the output
+    /// The benchmarks of the suite to measure; all of them by default
+    #[arg(long, value_delimiter = ',')]
+    benchmarks: Vec<String>,
+    /// Compare this program with itself, and build none
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Build the programs again, although they are there
+    #[arg(long)]
+    rebuild: bool,
+    /// End before the next gate once this file exists
+    #[arg(long)]
+    stop: Option<PathBuf>,
+    /// Measure nothing, and summarise the outputs
     #[arg(long)]
     summary: bool,
     /// The output, one line per gate; gates that it already has are not repeated
-    #[arg(long)]
-    output: PathBuf,
+    #[arg(long, required = true)]
+    output: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, clap::Args)]
-struct SideOpts {
-    #[arg(long)]
-    kernel: String,
-    #[arg(long)]
-    folder: PathBuf,
-    #[arg(long)]
-    seconds: f64,
-    #[arg(long)]
-    compare: bool,
+struct TruthOpts {
+    /// Benchmarks of the suite; all of them by default
+    cases: Vec<String>,
+    /// The factors by which there is more work
+    #[arg(long, value_delimiter = ',', default_value = "1.02,1.05,1.1")]
+    factors: Vec<f64>,
+    /// Fresh buffers for each benchmark
+    #[arg(long, default_value_t = 20)]
+    placements: usize,
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Noise(opts) => noise::run(&opts),
-        Command::Gates(opts) => gates::run(&opts),
+        Command::Suite(opts) => suite::run(&opts),
+        Command::Truth(opts) => truth::run(&opts),
         Command::Cost => cost::run(),
-        Command::Worker => {
-            let mut workloads = perfharness_testkit::good();
-            workloads.push(perfharness_known_work::workload());
-            return perfharness_contract::serve(workloads);
-        }
-        Command::CriterionSide(SideOpts { kernel, folder, seconds, compare }) => {
-            gates::side(&kernel, &folder, seconds, compare);
-            Ok(())
-        }
         Command::Neighbour => neighbour::work(),
     };
     match done {

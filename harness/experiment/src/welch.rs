@@ -21,11 +21,6 @@ impl Moments {
         Self { samples: values.len(), mean, variance }
     }
 
-    /// Returns the moments of the samples multiplied by a factor.
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Self { mean: self.mean * factor, variance: self.variance * factor.powi(2), ..self }
-    }
-
     /// Whether Student's t of the difference to a reference exceeds the quantile of probability `p`.
     pub(crate) fn exceeds(&self, reference: &Self, p: f64) -> bool {
         let [(v1, n1), (v2, n2)] = [self, reference].map(|m| {
@@ -34,12 +29,6 @@ impl Moments {
         });
         let df = (v1 + v2).powi(2) / (v1.powi(2) / (n1 - 1.0) + v2.powi(2) / (n2 - 1.0));
         student::quantile(p, df).is_ok_and(|t| (self.mean - reference.mean) / (v1 + v2).sqrt() > t)
-    }
-
-    /// Whether the two differ, in either direction, at this confidence.
-    pub(crate) fn differs(&self, reference: &Self, confidence: f64) -> bool {
-        let p = 1.0 - (1.0 - confidence) / 2.0;
-        self.exceeds(reference, p) || reference.exceeds(self, p)
     }
 }
 
@@ -55,8 +44,6 @@ mod tests {
         assert_eq!((a.mean, a.variance, b.mean, b.variance), (3.0, 2.5, 5.0, 10.0));
         // Half of the probability beyond that t is 0.1269.
         assert!(b.exceeds(&a, 0.872) && !b.exceeds(&a, 0.874));
-        assert!(b.differs(&a, 0.744) && a.differs(&b, 0.744) && !b.differs(&a, 0.748));
         assert!(!a.exceeds(&b, 0.5));
-        assert_eq!(a.times(2.0), Moments::of(&[2.0, 4.0, 6.0, 8.0, 10.0]));
     }
 }

@@ -76,22 +76,27 @@ impl Spin {
         (0..steps).fold(state, |state, _| state.wrapping_mul(multiplier).wrapping_add(increment))
     }
 
-    /// Jumps to the end of the chain: `steps` affine maps form one map, found by squaring.
+    /// Jumps to the end of the chain.
     pub fn jump(state: u64, steps: u64) -> u64 {
-        let (mut multiplier, mut increment) = (1_u64, 0_u64);
-        let (mut square, mut shift) = (Self::MULTIPLIER, Self::INCREMENT);
-        let mut left = steps;
-        while left > 0 {
-            if left & 1 == 1 {
-                multiplier = multiplier.wrapping_mul(square);
-                increment = increment.wrapping_mul(square).wrapping_add(shift);
-            }
-            shift = shift.wrapping_mul(square.wrapping_add(1));
-            square = square.wrapping_mul(square);
-            left >>= 1;
-        }
-        state.wrapping_mul(multiplier).wrapping_add(increment)
+        jump(state, steps, Self::MULTIPLIER, Self::INCREMENT)
     }
+}
+
+/// Jumps to the end of a linear congruential chain: `steps` affine maps form one map, found by squaring.
+pub(crate) fn jump(state: u64, steps: u64, multiplier: u64, increment: u64) -> u64 {
+    let (mut whole, mut offset) = (1_u64, 0_u64);
+    let (mut square, mut shift) = (multiplier, increment);
+    let mut left = steps;
+    while left > 0 {
+        if left & 1 == 1 {
+            whole = whole.wrapping_mul(square);
+            offset = offset.wrapping_mul(square).wrapping_add(shift);
+        }
+        shift = shift.wrapping_mul(square.wrapping_add(1));
+        square = square.wrapping_mul(square);
+        left >>= 1;
+    }
+    state.wrapping_mul(whole).wrapping_add(offset)
 }
 
 impl Walk for Spin {
@@ -102,6 +107,13 @@ impl Walk for Spin {
     fn reference(&self, start: Start, steps: u64) -> u64 {
         Self::jump(start.state, steps)
     }
+}
+
+/// Work that no kernel calls, between those that do.
+#[cfg(feature = "uncalled")]
+#[inline(never)]
+pub(crate) fn uncalled(state: u64, steps: u64) -> u64 {
+    (0..steps).fold(state, |state, step| (state ^ step).rotate_left(11).wrapping_mul(Spin::MULTIPLIER))
 }
 
 /// A buffer that belongs to one placement.

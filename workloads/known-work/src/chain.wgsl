@@ -7,12 +7,19 @@ struct Work { start: u32, useful: u32, extra: u32, multiplier: u32, increment: u
 @group(0) @binding(1) var<storage, read_write> results: array<u32>;
 @group(0) @binding(2) var<storage, read_write> spare: array<u32>;
 
+// Sixteen steps in each turn: llvmpipe ends all loops of a shader after 65,535 turns together.
 fn walk(start: u32, steps: u32) -> u32 {
-    let multiplier = work.multiplier;
-    let increment = work.increment;
-    var state = start;
-    for (var i = 0u; i < steps; i++) { state = state * multiplier + increment; }
-    return state;
+    let m = work.multiplier;
+    let c = work.increment;
+    var s = start;
+    for (var i = 0u; i < steps / 16u; i++) {
+        s = s * m + c; s = s * m + c; s = s * m + c; s = s * m + c;
+        s = s * m + c; s = s * m + c; s = s * m + c; s = s * m + c;
+        s = s * m + c; s = s * m + c; s = s * m + c; s = s * m + c;
+        s = s * m + c; s = s * m + c; s = s * m + c; s = s * m + c;
+    }
+    for (var i = 0u; i < steps % 16u; i++) { s = s * m + c; }
+    return s;
 }
 
 // One vector of a processor holds eight invocations; a software adapter runs on a processor.

@@ -3,6 +3,7 @@
 use perfharness_contract::{Check, Failure, Setup, Tolerance};
 use perfharness_gpu::{Bound, Buffer, Gpu};
 
+use crate::chain::jump;
 use crate::kernel::{Input, Kernel, PLANTED_COPY, Work, word};
 
 /// Number of inputs in a round; the iterations cycle through them.
@@ -91,7 +92,8 @@ impl Kernel for Device {
         let start = Self::start(input.key, input.index % POOL);
         let chain = |lane: u32| {
             let first = start ^ lane.wrapping_mul(2_654_435_769);
-            (0..useful).fold(first, |state, _| state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT))
+            // The low half of a chain of 64 bits is the chain of 32 bits.
+            jump(u64::from(first), useful, u64::from(MULTIPLIER), u64::from(INCREMENT)) as u32
         };
         let due: Vec<f64> = (0..LANES as u32).map(|lane| f64::from(chain(lane))).collect();
         let results: Vec<f64> = self.gpu.read::<u32>(&self.results)?.into_iter().map(f64::from).collect();

@@ -42,6 +42,9 @@ enum Kind {
 /// Parameters of a case.
 #[derive(Clone, std::marker::Copy, Debug, Serialize)]
 struct Params {
+    /// Id of the case, by which something can be planted in it alone.
+    #[serde(skip)]
+    id: &'static str,
     kernel: Kind,
     /// Steps that the result of one iteration needs.
     steps: u64,
@@ -49,16 +52,46 @@ struct Params {
     buffer_bytes: u64,
 }
 
+const KIB: u64 = 1 << 10;
+
+const fn case(id: &'static str, kernel: Kind, steps: u64, buffer_bytes: u64) -> Params {
+    Params { id, kernel, steps, buffer_bytes }
+}
+
 /// Iterations take 0.05 to 0.3 ms, so that a launch is cheap. All step counts are multiples of 100, so every share is
 /// exact.
-const CASES: [(&str, Params); 6] = [
-    ("spin", Params { kernel: Kind::Spin, steps: 60_000, buffer_bytes: 0 }),
-    ("gather", Params { kernel: Kind::Gather, steps: 30_000, buffer_bytes: 512 << 10 }),
+const CASES: [Params; 6] = [
+    case("spin", Kind::Spin, 60_000, 0),
+    case("gather", Kind::Gather, 30_000, 512 * KIB),
     // Twice this number of steps fits a window.
-    ("sweep", Params { kernel: Kind::Sweep, steps: 130_000, buffer_bytes: Sweep::BYTES }),
-    ("gpu", Params { kernel: Kind::Gpu, steps: 40_000, buffer_bytes: 0 }),
-    ("append", Params { kernel: Kind::Append, steps: 100, buffer_bytes: 0 }),
-    ("copy", Params { kernel: Kind::Copy, steps: 100, buffer_bytes: 0 }),
+    case("sweep", Kind::Sweep, 130_000, Sweep::BYTES),
+    case("gpu", Kind::Gpu, 200_000, 0),
+    case("append", Kind::Append, 100, 0),
+    case("copy", Kind::Copy, 100, 0),
+];
+
+/// The cases of the suite: the same kernels in other sizes.
+const SUITE: [Params; 20] = [
+    case("spin-1", Kind::Spin, 40_000, 0),
+    case("spin-2", Kind::Spin, 60_000, 0),
+    case("spin-3", Kind::Spin, 80_000, 0),
+    case("spin-4", Kind::Spin, 120_000, 0),
+    case("gather-1", Kind::Gather, 30_000, 128 * KIB),
+    case("gather-2", Kind::Gather, 30_000, 256 * KIB),
+    case("gather-3", Kind::Gather, 30_000, 512 * KIB),
+    case("gather-4", Kind::Gather, 20_000, 1024 * KIB),
+    case("append-1", Kind::Append, 60, 0),
+    case("append-2", Kind::Append, 100, 0),
+    case("append-3", Kind::Append, 140, 0),
+    case("append-4", Kind::Append, 200, 0),
+    case("copy-1", Kind::Copy, 60, 0),
+    case("copy-2", Kind::Copy, 100, 0),
+    case("copy-3", Kind::Copy, 140, 0),
+    case("copy-4", Kind::Copy, 200, 0),
+    case("gpu-1", Kind::Gpu, 200_000, 0),
+    case("gpu-2", Kind::Gpu, 300_000, 0),
+    case("sweep-1", Kind::Sweep, 90_000, Sweep::BYTES),
+    case("sweep-2", Kind::Sweep, 130_000, Sweep::BYTES),
 ];
 
 /// The variants and the percentage of the work that each does. The first is the reference.
@@ -75,9 +108,30 @@ const VARIANTS: [(&str, u64, &str); 8] = [
 
 /// Returns the workload `known-work`.
 pub fn workload() -> Workload {
-    let mut workload = Workload::builder("known-work", 1, "Kernels of known work, to try the gate on")
+    build("known-work", "Kernels of known work, to try the gate on", &CASES, &VARIANTS)
+}
+
+/// Returns the workload `known-suite`: twenty benchmarks, as many as a small project has, each with the variant `w100`
+/// alone. Workers serve it to experiments with whole gates.
+pub fn suite() -> Workload {
+    build("known-suite", "Kernels of known work in several sizes, for whole gates", &SUITE, &VARIANTS[..1])
+}
+
+/// Work that no benchmark calls. A program that can reach it has its code laid out differently from one that cannot.
+#[cfg(feature = "uncalled")]
+pub fn uncalled(state: u64, steps: u64) -> u64 {
+    chain::uncalled(state, steps)
+}
+
+fn build(
+    id: &'static str,
+    summary: &'static str,
+    cases: &[Params],
+    variants: &[(&'static str, u64, &'static str)],
+) -> Workload {
+    let mut workload = Workload::builder(id, 1, summary)
         .on_request()
-        .cases(CASES.map(|(id, params)| Case::new(id, params).items(params.steps, STEPS)))
+        .cases(cases.iter().map(|params| Case::new(params.id, *params).items(params.steps, STEPS)))
         .meter(gpu_meter())
         .metric(MetricDef::work(STEPS, "steps that the result needs"))
         .metrics(CopyCounters::metrics())
@@ -86,7 +140,7 @@ pub fn workload() -> Workload {
             SETTING,
             "what is planted in every variant, e.g. time=1.10,copies=+1,leak=1024; by default nothing",
         );
-    for (id, percent, summary) in VARIANTS {
+    for &(id, percent, summary) in variants {
         workload = workload
             // No variant has the role `slow`, because its time would not be gated.
             .variant(id, Role::Other, summary, move |params, setup| prepare(params, percent, setup))
@@ -96,7 +150,7 @@ pub fn workload() -> Workload {
 }
 
 fn prepare(params: &Params, percent: u64, setup: &Setup) -> Result<Box<dyn Measured>, Failure> {
-    let planted = Planted::of(setup)?;
+    let planted = Planted::of(setup, params.id)?;
     place(params, percent, &planted, setup)
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Planted {
     /// Bytes that each iteration allocates and never frees: on the heap, and for the GPU on the device.
     pub(crate) leak: u64,
     pub(crate) fault: Option<Fault>,
+    /// Id of the one case in which all of this is planted; every case where absent.
+    pub(crate) only: Option<&'static str>,
 }
 
 /// Error of a specification that cannot be planted.
@@ -62,15 +64,24 @@ pub(crate) struct SpecError {
 
 impl Planted {
     /// Nothing at all.
-    pub(crate) const NOTHING: Self =
-        Self { time: 1.0, copies: 0, syncs: 0, writes: 0, allocations: 0, peak: 1, leak: 0, fault: None };
+    pub(crate) const NOTHING: Self = Self {
+        time: 1.0,
+        copies: 0,
+        syncs: 0,
+        writes: 0,
+        allocations: 0,
+        peak: 1,
+        leak: 0,
+        fault: None,
+        only: None,
+    };
 
-    /// Reads what the user planted, and adds a note that says so.
-    pub(crate) fn of(setup: &Setup) -> Result<Self, Failure> {
-        Self::read(setup, env::var(VARIABLE).as_deref())
+    /// Reads what the user planted in a case, and adds a note that says so.
+    pub(crate) fn of(setup: &Setup, case: &str) -> Result<Self, Failure> {
+        Self::read(setup, case, env::var(VARIABLE).as_deref())
     }
 
-    fn read(setup: &Setup, variable: Option<&str>) -> Result<Self, Failure> {
+    fn read(setup: &Setup, case: &str, variable: Option<&str>) -> Result<Self, Failure> {
         let mut planted = Self::NOTHING;
         let sources = [("--set known-work", setup.setting(SETTING)), (VARIABLE, variable)];
         for (source, spec) in sources {
@@ -78,6 +89,11 @@ impl Planted {
             planted =
                 planted.with(spec).map_err(|error| Failure::Failed(format!("{source}={spec}: {error}")))?;
         }
+        let planted = if planted.only.is_none_or(|only| only == case) {
+            Self { only: None, ..planted }
+        } else {
+            Self::NOTHING
+        };
         // A record must state that its figures are not those of the known work alone.
         if planted != Self::NOTHING {
             setup.note(format!("planted: {planted}"));
@@ -113,6 +129,16 @@ impl Planted {
                         return Err(error("it is a factor of at least 1".into()));
                     }
                 }
+                "only" => {
+                    let ids = crate::CASES.iter().chain(&crate::SUITE).map(|params| params.id);
+                    let found = ids.clone().find(|id| Some(*id) == value);
+                    self.only = Some(found.ok_or_else(|| {
+                        error(format!(
+                            "there is no such case; there are {}",
+                            ids.collect::<Vec<_>>().join(", ")
+                        ))
+                    })?);
+                }
                 "wrong" => self.fault = fault(Fault::Wrong)?,
                 "crash" => self.fault = fault(Fault::Crash)?,
                 "hang" => self.fault = fault(Fault::Hang)?,
@@ -143,7 +169,7 @@ fn count(value: &str, most: u64) -> Result<u64, String> {
 
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, copies, syncs, writes, allocations, peak, leak, fault } = *self;
+        let Self { time, copies, syncs, writes, allocations, peak, leak, fault, only } = *self;
         let mut items = Vec::new();
         if time != 1.0 {
             items.push(format!("time={time}"));
@@ -160,6 +186,7 @@ impl fmt::Display for Planted {
         if leak > 0 {
             items.push(format!("leak={leak}"));
         }
+        items.extend(only.map(|only| format!("only={only}")));
         items.extend(fault.map(|fault| format!("{fault:?}").to_lowercase()));
         f.write_str(&items.join(","))
     }
@@ -181,10 +208,12 @@ mod tests {
     #[case::wrong("wrong", Planted { fault: Some(Fault::Wrong), ..NOTHING })]
     #[case::the_later_counts("peak=3,peak=2", Planted { peak: 2, ..NOTHING })]
     #[case::spaces(" syncs = +1 , hang ", Planted { syncs: 1, fault: Some(Fault::Hang), ..NOTHING })]
+    #[case::in_one_case("only=spin,time=1.05", Planted { time: 1.05, only: Some("spin"), ..NOTHING })]
     #[case::everything(
-        "time=1.5,copies=+1,syncs=+2,writes=+3,allocations=+4,peak=5,leak=1024,crash",
+        "time=1.5,copies=+1,syncs=+2,writes=+3,allocations=+4,peak=5,leak=1024,only=spin-2,crash",
         Planted {
-            time: 1.5, copies: 1, syncs: 2, writes: 3, allocations: 4, peak: 5, leak: 1024, fault: Some(Fault::Crash)
+            time: 1.5, copies: 1, syncs: 2, writes: 3, allocations: 4, peak: 5, leak: 1024, fault: Some(Fault::Crash),
+            only: Some("spin-2")
         }
     )]
     fn a_specification_says_what_is_planted(#[case] spec: &str, #[case] planted: Planted) {
@@ -208,6 +237,7 @@ mod tests {
     #[case::too_much("copies=+101", "whole number up to 100")]
     #[case::a_flood("leak=1048577", "whole number up to 1048576")]
     #[case::no_memory("peak=0", "at least 1")]
+    #[case::in_an_unknown_case("only=spim", "there is no such case; there are spin,")]
     #[case::a_value_too_many("crash=1", "takes no value")]
     fn what_cannot_be_planted_is_refused_in_words(#[case] spec: &str, #[case] why: &str) {
         let error = NOTHING.with(spec).unwrap_err().to_string();
@@ -220,11 +250,13 @@ mod tests {
             Setup::new(1, "none", "unused").with_settings([(SETTING.to_owned(), spec.to_owned())].into())
         };
         let both = setup("time=1.1,copies=+1");
-        let planted = Planted::read(&both, Some("time=1.2")).unwrap();
+        let planted = Planted::read(&both, "spin", Some("time=1.2")).unwrap();
         assert_eq!(planted, Planted { time: 1.2, copies: 1, ..NOTHING });
         assert_eq!(planted.to_string(), "time=1.2,copies=+1");
-        assert_eq!(Planted::read(&setup(" "), Some("")).unwrap(), NOTHING);
-        let error = |setup: &Setup, variable| match Planted::read(setup, variable) {
+        let elsewhere = |case| Planted::read(&setup("only=spin-2,time=1.1"), case, None).unwrap();
+        assert_eq!((elsewhere("spin"), elsewhere("spin-2")), (NOTHING, Planted { time: 1.1, ..NOTHING }));
+        assert_eq!(Planted::read(&setup(" "), "spin", Some("")).unwrap(), NOTHING);
+        let error = |setup: &Setup, variable| match Planted::read(setup, "spin", variable) {
             Err(Failure::Failed(message)) => message,
             other => panic!("{other:?}"),
         };

@@ -13,12 +13,13 @@ use rstest::rstest;
 use super::*;
 use crate::kernel::PLANTED_COPY;
 
-const SPIN: Params = Params { kernel: Kind::Spin, steps: 1000, buffer_bytes: 0 };
-const GATHER: Params = Params { kernel: Kind::Gather, steps: 1000, buffer_bytes: 4096 };
-const SWEEP: Params = Params { kernel: Kind::Sweep, steps: 1000, buffer_bytes: 4 * Sweep::WINDOW * 8 };
-const APPEND: Params = Params { kernel: Kind::Append, steps: 100, buffer_bytes: 0 };
-const COPY: Params = Params { kernel: Kind::Copy, steps: 100, buffer_bytes: 0 };
-const GPU: Params = Params { kernel: Kind::Gpu, steps: 1000, buffer_bytes: 0 };
+const SPIN: Params = Params { id: "", kernel: Kind::Spin, steps: 1000, buffer_bytes: 0 };
+const GATHER: Params = Params { id: "", kernel: Kind::Gather, steps: 1000, buffer_bytes: 4096 };
+const SWEEP: Params =
+    Params { id: "", kernel: Kind::Sweep, steps: 1000, buffer_bytes: 4 * Sweep::WINDOW * 8 };
+const APPEND: Params = Params { id: "", kernel: Kind::Append, steps: 100, buffer_bytes: 0 };
+const COPY: Params = Params { id: "", kernel: Kind::Copy, steps: 100, buffer_bytes: 0 };
+const GPU: Params = Params { id: "", kernel: Kind::Gpu, steps: 1000, buffer_bytes: 0 };
 
 /// A temporary folder that is removed on drop.
 struct Scratch(PathBuf);
@@ -158,14 +159,15 @@ fn extra_work_is_walked_to_the_step() {
 
 #[test]
 fn shares_of_every_case_are_exact_and_twice_the_sweep_fits_its_window() {
-    for (id, params) in CASES {
+    for params in CASES {
+        let id = params.id;
         for (variant, percent, _) in VARIANTS {
             let work = Work::of(params.steps, percent);
             assert_eq!(work.extra * 100, params.steps * (percent - 100), "{id}/{variant}");
             assert_eq!(work.with(&Planted::NOTHING), work, "{id}/{variant}");
         }
     }
-    assert!(2 * CASES[2].1.steps <= Sweep::WINDOW);
+    assert!(2 * CASES[2].steps <= Sweep::WINDOW);
 }
 
 #[test]
