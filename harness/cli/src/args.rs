@@ -314,6 +314,9 @@ pub(crate) struct GateOpts {
     pub(crate) trust_head: bool,
     #[command(flatten)]
     pub(crate) measure: MeasureOpts,
+    /// Also plant a slowdown in each row's own work, and fail where the row does not show it; takes about twice the time
+    #[arg(long)]
+    pub(crate) plant: bool,
     /// Resume the interrupted gate; the other arguments must be the same
     #[arg(long)]
     pub(crate) resume: bool,

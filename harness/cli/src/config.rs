@@ -171,7 +171,7 @@ impl Config {
             name: worker.name.clone().unwrap_or_else(|| program_name(&worker.command)),
             command: worker.command.iter().enumerate().map(word).collect(),
             env: worker.env.clone(),
-            folder: None,
+            ..WorkerCommand::default()
         };
         self.worker.iter().map(command).collect()
     }

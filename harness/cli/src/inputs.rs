@@ -28,11 +28,12 @@ use crate::config::Config;
 pub type Kind = (&'static str, fn(&[u8]) -> bool);
 
 /// Every kind of input.
-pub const KINDS: [Kind; 9] = [
+pub const KINDS: [Kind; 10] = [
     ("record", record),
     ("page", page),
     ("samples", samples),
     ("baseline", baseline),
+    ("calibration", calibration),
     ("journal", journal),
     ("configuration", configuration),
     ("frames", frames),
@@ -50,7 +51,16 @@ fn parsed(content: &[u8]) -> Option<RunRecord> {
 
 fn judged(record: &RunRecord) -> GateReport {
     let policy = GatePolicy::default();
-    judge(record, &Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false })
+    judge(
+        record,
+        &Terms {
+            baseline: None,
+            calibration: None,
+            policy: &policy,
+            command: "perfharness gate",
+            one_run: false,
+        },
+    )
 }
 
 /// Reads a record, writes it and reads it again; judges, renders and exports it.
@@ -98,12 +108,29 @@ pub fn samples(content: &[u8]) -> bool {
     true
 }
 
-/// Reads a baseline, which is valid only if it equals what the program would write, except for line endings.
+/// Reads a baseline, which is valid only if it equals what the program would write, except for line endings. A baseline of
+/// an earlier format is written in the latest one.
 pub fn baseline(content: &[u8]) -> bool {
-    let Ok(baseline) = baseline::file::parse(Path::new("class.json"), content) else { return false };
+    let path = Path::new("class.json");
+    let Ok(baseline) = baseline::file::parse(path, content) else { return false };
     let due = baseline::file::to_text(&baseline).unwrap_or_default();
     let found = String::from_utf8_lossy(content).replace("\r\n", "\n");
-    assert_eq!(found, due, "an accepted baseline differs from the text that the program would write");
+    let is_earlier = found.starts_with("{\n\"format\": 1,");
+    assert!(
+        is_earlier || found == due,
+        "an accepted baseline differs from the text that the program would write"
+    );
+    assert!(baseline::file::parse(path, due.as_bytes()).is_ok(), "a baseline is refused once it is written");
+    true
+}
+
+/// Reads a calibration, which is valid only if it equals what the program would write, except for line endings.
+pub fn calibration(content: &[u8]) -> bool {
+    let path = Path::new("class.calibration.json");
+    let Ok(calibration) = baseline::calibration::parse(path, content) else { return false };
+    let due = baseline::calibration::to_text(&calibration).unwrap_or_default();
+    let found = String::from_utf8_lossy(content).replace("\r\n", "\n");
+    assert_eq!(found, due, "an accepted calibration differs from the text that the program would write");
     true
 }
 

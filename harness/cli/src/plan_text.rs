@@ -77,7 +77,7 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
 /// Renders the benchmarks that a run would measure.
 pub(crate) fn render_plan(plan: &Plan) -> String {
     let mut text = String::new();
-    for case in &plan.cases {
+    for case in plan.first() {
         for side in &case.sides {
             let _ = match &side.skip {
                 Some(reason) => writeln!(text, "{}  skipped: {}", side.benchmark, plain(reason)),
@@ -91,11 +91,13 @@ pub(crate) fn render_plan(plan: &Plan) -> String {
 
 /// Announces the benchmarks of a run and its time limit; `spent` is the time that launches already used.
 pub(crate) fn render_announcement(plan: &Plan, spent: Duration) -> String {
-    let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| !stage.is_first());
+    let again = || plan.cases.iter().map(|case| case.design.stage).filter(|stage| stage.is_added());
     if let Some(stage) = again().next() {
         let what = match stage {
             Stage::Planted => "measuring again with planted slowdowns that this machine should detect",
-            Stage::First | Stage::Confirmation => "measuring the flagged benchmarks again in fresh processes",
+            Stage::First | Stage::Layouts | Stage::Confirmation => {
+                "measuring the flagged benchmarks again in fresh processes"
+            }
         };
         return format!("{what}: {}", units::counted(again().count(), "benchmark"));
     }
@@ -114,7 +116,7 @@ fn render_extent(plan: &Plan, spent: Duration) -> String {
     format!(
         "{} in {}, effort {}: {time}",
         units::counted(plan.measured(), "benchmark"),
-        units::counted(plan.cases.len(), "case"),
+        units::counted(plan.first().count(), "case"),
         plan.effort.as_str()
     )
 }

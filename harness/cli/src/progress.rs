@@ -10,7 +10,7 @@ use perfharness_engine::measure::Event;
 use perfharness_engine::plan::{CasePlan, Plan};
 use perfharness_platform::clock;
 use perfharness_record::plain_text::plain;
-use perfharness_record::units;
+use perfharness_record::{Stage, units};
 
 use crate::terminal::say;
 
@@ -68,7 +68,13 @@ impl Progress {
                     .filter(|s| s.skip.is_none())
                     .map(|s| s.benchmark.variant.as_str())
                     .collect();
-                self.line(&format!("{}: {}", case.label(), sides.join(", ")));
+                let line = match case.design.stage {
+                    Stage::Layouts => {
+                        format!("{}: layouts of {}", case.label(), sides.first().unwrap_or(&""))
+                    }
+                    _ => format!("{}: {}", case.label(), sides.join(", ")),
+                };
+                self.line(&line);
             }
             Event::LaunchStarted { case, .. } => self.show(*case),
             Event::LaunchFinished { case, .. } => {
@@ -101,6 +107,7 @@ impl Progress {
             | Event::BlockFinished { .. }
             | Event::Checked { .. }
             | Event::WorkerFinished { .. }
+            | Event::Audited { .. }
             | Event::Watched(_) => {}
         }
     }

@@ -28,6 +28,11 @@ pub const HOST_COPY: &str = "host-copy";
 /// Bytes in a second that one writer gets into a file of the system's cache.
 pub const FILE_WRITE: &str = "file-write";
 
+/// Factor by which an iteration may beat a ceiling before its time is impossible. Bytes in a cache move several times as
+/// fast as the copies of 64 MiB that are measured, special units compute faster than vectors, and a ceiling that was
+/// measured beside other programs is too low.
+const ERROR: f64 = 10.0;
+
 /// Ceilings: the most that a machine can do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceilings {
@@ -68,6 +73,28 @@ impl Ceilings {
     /// best, so the longest counts; waits and dispatches come one after the other and are added. `None` where a ceiling
     /// that it takes is not known, or nothing is needed.
     pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<LeastTime> {
+        self.bound_with(floor, on_gpu, |name| self.value(name))
+    }
+
+    /// The time below which no measured time of such an iteration is believed: every ceiling is taken to be ten times as
+    /// good as it was measured, and on a processor once more as many times as it has `cores`, because its ceilings are
+    /// those of one.
+    pub fn impossible_below(&self, floor: &Floor, on_gpu: bool, cores: u32) -> Option<LeastTime> {
+        self.bound_with(floor, on_gpu, |name| {
+            let value = self.value(name)?;
+            Some(match name {
+                SYNC | DISPATCH => value / ERROR,
+                _ => value * ERROR * f64::from(cores.max(1)),
+            })
+        })
+    }
+
+    fn bound_with(
+        &self,
+        floor: &Floor,
+        on_gpu: bool,
+        value: impl Fn(&str) -> Option<f64>,
+    ) -> Option<LeastTime> {
         // What computes on the host moves its bytes there, and waits for no device.
         let memory = if on_gpu { DEVICE_COPY } else { HOST_COPY };
         let rates = [
@@ -80,7 +107,7 @@ impl Ceilings {
         ];
         let mut least = LeastTime { ns: 0.0, term: memory };
         for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
-            let ns = amount / self.value(ceiling)? * 1e9;
+            let ns = amount / value(ceiling)? * 1e9;
             if ns > least.ns {
                 least = LeastTime { ns, term: ceiling };
             }
@@ -88,7 +115,7 @@ impl Ceilings {
         let mut most = least.ns;
         let latencies = [(floor.syncs, SYNC), (floor.dispatches, DISPATCH)];
         for (count, ceiling) in latencies.into_iter().filter(|(count, _)| *count > 0.0 && on_gpu) {
-            let each = count * self.value(ceiling)?;
+            let each = count * value(ceiling)?;
             least.ns += each;
             if each > most {
                 (most, least.term) = (each, ceiling);
@@ -137,6 +164,16 @@ mod tests {
         let floor = Floor { device_bytes: 1000.0, upload_bytes: 1e9, syncs: 5.0, ..Floor::default() };
         let bound = ceilings().bound(&floor, false).unwrap();
         assert_eq!((bound.ns, bound.term), (500.0, HOST_COPY));
+    }
+
+    #[test]
+    fn only_a_time_beyond_the_error_of_the_ceilings_is_impossible() {
+        let floor = Floor { device_bytes: 1000.0, syncs: 5.0, ..Floor::default() };
+        let (all, found) = (ceilings(), |cores| ceilings().impossible_below(&floor, true, cores).unwrap().ns);
+        assert_eq!(all.bound(&floor, true).unwrap().ns, 6000.0);
+        assert_eq!((found(1), found(0)), (600.0, 600.0));
+        assert_eq!(found(4), 525.0, "many cores move more, and wait as long");
+        assert_eq!(all.impossible_below(&Floor::default(), true, 4), None);
     }
 
     #[test]

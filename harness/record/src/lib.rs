@@ -19,7 +19,7 @@
 //! }
 //!
 //! let policy = GatePolicy::default();
-//! let terms = Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false };
+//! let terms = Terms { baseline: None, calibration: None, policy: &policy, command: "perfharness gate", one_run: false };
 //! let report = judge(&record, &terms);
 //! assert_eq!(report.run, record.run.id);
 //! # Ok::<(), file::RecordError>(())
@@ -39,6 +39,7 @@ pub mod file_name;
 mod flag;
 pub mod index_file;
 pub mod json;
+mod layout;
 mod machine;
 pub mod memory;
 mod observed;
@@ -63,6 +64,7 @@ pub use case::{CaseEnd, Pairing};
 pub use design::{Design, LookPlan};
 pub use environment::Environment;
 pub use flag::{Contamination, Flag};
+pub use layout::{ComparedLayouts, LayoutFacts, LayoutRecord, SideLayouts};
 pub use machine::{Machine, SOFTWARE_ADAPTER};
 pub use memory::{MemoryPoint, MemoryStory};
 pub use observed::{Followed, Phase, Profiled, Timeline};

@@ -1,5 +1,6 @@
 //! The machine and the class under which its absolute figures may be compared.
 
+use perfharness_verdict::judge::Adapter;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -43,6 +44,17 @@ impl Machine {
     /// Whether the adapter is known to compute on the CPU.
     pub fn has_software_adapter(&self) -> bool {
         self.facts.get("gpu-kind").is_some_and(|kind| kind == SOFTWARE_ADAPTER)
+    }
+
+    /// The device that computes for a GPU.
+    pub fn adapter(&self) -> Adapter {
+        if self.has_software_adapter() {
+            Adapter::Software
+        } else if self.no_gpu_times().is_some() {
+            Adapter::Unknown
+        } else {
+            Adapter::Hardware
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use perfharness_contract::{BenchmarkId, CaseDef, MetricDef, Name, VariantDef, WorkloadDef};
 
 use crate::{
-    BaseRecord, BenchmarkRecord, CaseRecord, ComparisonRecord, FreshRecord, RunRecord, SelectedRecord,
+    BaseRecord, BenchmarkRecord, CaseRecord, ComparedLayouts, ComparisonRecord, FreshRecord, LayoutFacts,
+    RunRecord, SelectedRecord,
 };
 
 /// The launches of one purpose: a view of a part of a record, which is copied at no cost.
@@ -71,6 +72,11 @@ impl BaseRecord {
         self.benchmarks.iter().find(|benchmark| benchmark.id == *id)
     }
 
+    /// Returns the layouts in which a benchmark was measured.
+    pub fn layouts(&self, id: &BenchmarkId) -> Option<&LayoutFacts> {
+        self.layouts.iter().find(|record| record.benchmark == *id).map(|record| &record.layouts)
+    }
+
     /// Returns a benchmark that the base has, measured or not.
     pub fn selected(&self, id: &BenchmarkId) -> Option<&SelectedRecord> {
         self.selected.iter().find(|selected| selected.id == *id)
@@ -96,6 +102,25 @@ impl RunRecord {
     pub fn base_section(&self) -> Option<Section<'_>> {
         let base = self.base.as_ref()?;
         Some(Section { cases: &self.cases, benchmarks: &base.benchmarks, comparisons: &base.comparisons })
+    }
+
+    /// Returns the comparison of the layouts of a benchmark, where they were compared.
+    pub fn compared_layouts(&self, id: &BenchmarkId) -> Option<&ComparedLayouts> {
+        match self.base.as_ref()?.layouts(id)? {
+            LayoutFacts::Compared(compared) => Some(compared),
+            LayoutFacts::Absent { .. } => None,
+        }
+    }
+
+    /// Returns the log-ratio between the slowest and the fastest layout of a benchmark, 0 if they do not differ. `None` if
+    /// they were not compared.
+    pub fn layout_spread(&self, id: &BenchmarkId) -> Option<f64> {
+        self.compared_layouts(id).filter(|compared| compared.launches > 0).map(ComparedLayouts::spread)
+    }
+
+    /// Returns the log-ratio up to which layout explains a change of a benchmark; 0 if it explains none.
+    pub fn explained_by_layout(&self, id: &BenchmarkId) -> f64 {
+        self.compared_layouts(id).map_or(0.0, |compared| compared.explained)
     }
 
     /// Returns the definition of a workload.

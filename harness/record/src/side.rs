@@ -39,6 +39,8 @@ pub enum Stage {
     Confirmation,
     /// To see whether a planted slowdown is found.
     Planted,
+    /// To see which layouts of the programs are fast, before anything is judged.
+    Layouts,
 }
 
 /// The most launches that a stage may have, so that no two stages share a number.
@@ -55,7 +57,13 @@ impl Stage {
             Self::First => 0,
             Self::Confirmation => MAX_LAUNCHES,
             Self::Planted => 2 * MAX_LAUNCHES,
+            Self::Layouts => 4 * MAX_LAUNCHES,
         }
+    }
+
+    /// Whether its cases are added for what the first ones showed.
+    pub fn is_added(self) -> bool {
+        matches!(self, Self::Confirmation | Self::Planted)
     }
 
     /// Whether it is the first.
@@ -82,6 +90,9 @@ pub struct Side {
     pub expect: OutcomeKind,
     /// Memory that one placement declares to hold.
     pub memory_bytes: Option<u64>,
+    /// The layout of its program, where the layouts are compared; else each launch chooses one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<u32>,
 }
 
 #[cfg(test)]
@@ -90,7 +101,7 @@ mod tests {
 
     #[test]
     fn no_two_launches_of_a_run_have_one_number() {
-        let stages = [Stage::First, Stage::Confirmation, Stage::Planted];
+        let stages = [Stage::First, Stage::Confirmation, Stage::Planted, Stage::Layouts];
         let firsts = stages.map(Stage::first_launch);
         let mut all: Vec<u32> = firsts.iter().flat_map(|first| *first..first + MAX_LAUNCHES).collect();
         all.push(LAUNCH_ALONE);
@@ -99,7 +110,7 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), count);
         // What follows from these numbers is stored.
-        assert_eq!(firsts, [0, 1_000, 2_000]);
+        assert_eq!((firsts, LAUNCH_ALONE), ([0, 1_000, 2_000, 4_000], 3_000));
     }
 
     #[test]

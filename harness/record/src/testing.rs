@@ -24,6 +24,11 @@ pub const SYNCS: Metric = Metric("syncs", "syncs", "count");
 const PEAK: Metric = Metric("heap-peak", "peak heap", "bytes");
 
 fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
+    paired_that_saw(0.05, ratio, half_width, launches)
+}
+
+/// A time that could have seen a slowdown of `could_see`, a share.
+fn paired_that_saw(could_see: f64, ratio: f64, half_width: f64, launches: usize) -> Evidence {
     let theta = ratio.ln();
     let interval =
         (launches > 1).then_some(Interval { lower: theta - half_width, upper: theta + half_width });
@@ -31,9 +36,13 @@ fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
         estimate: Estimate {
             theta,
             sd: (launches > 1).then_some(half_width),
+            standard_error: (launches > 1).then_some(half_width / 3.0),
+            df: (launches > 1).then_some(launches as f64 - 1.0),
+            order_effect: None,
             interval,
             confidence: 0.99,
             launches,
+            trimmed: 0,
             placements: launches * 4,
             rounds: launches * 16,
             empty_launches: 0,
@@ -45,7 +54,8 @@ fn paired(ratio: f64, half_width: f64, launches: usize) -> Evidence {
         blocks: launches * 8,
         verdict_if_kept: None,
         threshold: 0.03,
-        smallest_detectable: Some(0.05),
+        could_see: Some(could_see.ln_1p()),
+        layout_spread: 0.0,
         p_value: None,
         ended: Ended::Look { launches },
     })
@@ -65,7 +75,8 @@ fn unpaired(ratio: f64, half_width: f64) -> Evidence {
         sd: 0.01,
         df: 8.0,
         threshold: 0.03,
-        smallest_detectable: Some(0.06),
+        could_see: Some(0.07_f64.ln_1p()),
+        layout_spread: 0.0,
         p_value: None,
     })
 }
@@ -120,7 +131,7 @@ pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement
 /// Every verdict, reason, evidence and advisory.
 pub fn rows() -> Vec<GateRow> {
     use Against::{Base, Baseline, Expectation};
-    use Verdict::{Failed, Improved, Inconclusive, NoBaseline, Regressed, Unchanged};
+    use Verdict::{Failed, Improved, Inconclusive, NoBaseline, Placement, Regressed, Unchanged};
     let crossing = || judgement(Inconclusive, Reason::AcrossThreshold, paired(1.02, 0.04, 12));
     let slower = || judgement(Regressed, Reason::BeyondThreshold, paired(1.12, 0.02, 12));
     let why = |text: &str| text.to_owned();
@@ -179,6 +190,32 @@ pub fn rows() -> Vec<GateRow> {
             Some(&WALL),
             Base,
             judgement(Inconclusive, Reason::NoSpread, paired(1.0, 0.0, 12)),
+        ),
+        row(
+            "spin/s/blind",
+            Some(&WALL),
+            Base,
+            judgement(
+                Inconclusive,
+                Reason::CouldNotSee { could_see: 0.4_f64.ln_1p(), must_see: 0.25_f64.ln_1p() },
+                paired_that_saw(0.4, 1.02, 0.2, 64),
+            ),
+        ),
+        row(
+            "spin/s/moved",
+            Some(&WALL),
+            Base,
+            judgement(
+                Placement,
+                Reason::WithinLayouts { spread: 0.19_f64.ln_1p() },
+                paired_that_saw(0.2, 1.12, 0.02, 32),
+            ),
+        ),
+        row(
+            "spin/s/vague",
+            Some(&WALL),
+            Base,
+            judgement(Unchanged, Reason::WithinThreshold, paired_that_saw(0.2, 1.01, 0.1, 64)),
         ),
         row(
             "spin/s/luck",
@@ -283,6 +320,7 @@ pub fn report(mut rows: Vec<GateRow>) -> GateReport {
             accepted: Some("2026-02-20T08:00:00Z".into()),
         }),
         rows,
+        planted: Vec::new(),
         remarks: vec![Remark::Unneeded { metric: "syncs".into(), reason: "a reason".into() }],
     }
 }

@@ -6,6 +6,7 @@ use perfharness_contract::{
     BenchmarkId, Digest, MetricDef, MetricKind, Name, Number, OutcomeKind, Promise, Reading, Role,
     WorkloadDef,
 };
+use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Estimate, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Contamination, Design, Outcome, Pairing, Redefinition, WorkerCommand};
+use crate::{CaseEnd, Contamination, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -87,6 +88,9 @@ pub struct BaseRecord {
     pub selected: Vec<SelectedRecord>,
     /// Its benchmarks, as far as both sides have them.
     pub benchmarks: Vec<BenchmarkRecord>,
+    /// Layouts in which the timed ones were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<LayoutRecord>,
     /// The measured code against it; candidate and reference have the same id.
     pub comparisons: Vec<ComparisonRecord>,
 }
@@ -289,6 +293,9 @@ pub struct LaunchRecord {
     /// In another part of the launch a side may be opened again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<String>,
+    /// Layouts of the programs, where they have several, by origin.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub layouts: BTreeMap<String, u32>,
     /// Length in s; absent if the launch was cut off.
     pub seconds: Option<f64>,
     /// Time that somebody else ran on its CPUs while it was timed, as a share of that time, where the system counts it.
@@ -323,6 +330,9 @@ pub struct BenchmarkRecord {
     /// Notes of its worker to the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The reasons for which its times are not believed; as a rule there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspect: Vec<Suspicion>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }
@@ -346,6 +356,16 @@ pub struct SampleRecord {
     pub iterations: u64,
     /// Iterations before it.
     pub lead_in: u64,
+    /// Further iterations under the clock that are not counted: a planted slowdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<u64>,
+}
+
+impl SampleRecord {
+    /// The planted slowdown, as a share of the counted work.
+    pub fn planted_share(&self) -> Option<f64> {
+        Some(self.planted? as f64 / self.iterations.max(1) as f64)
+    }
 }
 
 /// Warm-ups of a benchmark.

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub const ENDLESS_BYTES: usize = 200 << 20;
 
 const STEPS: u64 = 40_000;
+/// Iterations of every sample of `same-time`, which take more than a millisecond.
+const SAME_ITERATIONS: u64 = 25;
 
 /// Size of the answer of `huge-frame`.
 pub const HUGE_BYTES: usize = 60 << 20;
@@ -59,6 +61,12 @@ pub enum Mode {
     Exaggerates,
     /// Reports that each sample took a tenth of its time, and that it did nothing else meanwhile.
     Understates,
+    /// Does the same work in each sample, however many iterations it is asked for.
+    SameTime,
+    /// Declares more work for each iteration than any machine does in its time.
+    BelowFloor,
+    /// Has a clock that runs at half speed.
+    HalfSpeed,
     /// Leaves a sleeping process behind, and ends normally.
     LeavesChild,
     /// Leaves a sleeping process behind, and ends when it receives a request for a sample.
@@ -87,7 +95,7 @@ enum Answer {
 
 impl Mode {
     /// All modes.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::NewerProtocol,
         Self::OutOfOrder,
         Self::Garbage,
@@ -106,6 +114,9 @@ impl Mode {
         Self::Beyond,
         Self::Exaggerates,
         Self::Understates,
+        Self::SameTime,
+        Self::BelowFloor,
+        Self::HalfSpeed,
         Self::LeavesChild,
         Self::LeavesChildAndDies,
         Self::LeavesChildAndHangs,
@@ -132,6 +143,9 @@ impl Mode {
             Self::Beyond => "beyond",
             Self::Exaggerates => "exaggerates",
             Self::Understates => "understates",
+            Self::SameTime => "same-time",
+            Self::BelowFloor => "below-floor",
+            Self::HalfSpeed => "half-speed",
             Self::LeavesChild => "leaves-child",
             Self::LeavesChildAndDies => "leaves-child-and-dies",
             Self::LeavesChildAndHangs => "leaves-child-and-hangs",
@@ -183,6 +197,16 @@ impl Mode {
             (Self::Readings | Self::Beyond | Self::Exaggerates | Self::Understates, "sample") => {
                 Answer::Frame(ok(id, &self.falsified(reply(op, request))))
             }
+            (Self::SameTime, "sample") => {
+                let reply = sample(&json!({ "lead_in": 0, "iterations": SAME_ITERATIONS }));
+                Answer::Frame(ok(id, &reply))
+            }
+            (Self::BelowFloor, "describe") => {
+                let mut reply = reply(op, request);
+                reply["workloads"][0]["cases"][0]["floor"] = json!({ "host_bytes": 1e15 });
+                Answer::Frame(ok(id, &reply))
+            }
+            (Self::HalfSpeed, "hello" | "sample") => Answer::Frame(ok(id, &slowed(reply(op, request)))),
             (Self::LeavesChildAndDies, "sample") => Answer::LastWords(""),
             _ => Answer::Frame(ok(id, &reply(op, request))),
         }
@@ -262,8 +286,19 @@ fn reply(op: &str, request: &Value) -> Value {
     }
 }
 
+/// Returns an answer with the times of a clock that runs at half speed.
+fn slowed(mut reply: Value) -> Value {
+    for key in ["clock_ns", "start_ns", "wall_ns", "untimed_ns"] {
+        if let Some(ns) = reply[key].as_u64() {
+            reply[key] = json!(ns / 2);
+        }
+    }
+    reply
+}
+
 /// Spends time, so that the samples look normal.
 fn sample(request: &Value) -> Value {
+    let received = clock::now();
     let number = |key: &str| request[key].as_u64().unwrap_or(0);
     let run = |iterations| {
         for index in 0..iterations {
@@ -271,10 +306,12 @@ fn sample(request: &Value) -> Value {
         }
     };
     run(number("lead_in"));
+    let untimed_ns = received.elapsed().as_nanos() as u64;
     let start_ns = clock::monotonic_ns();
     let start = clock::now();
     run(number("iterations"));
-    json!({ "start_ns": start_ns, "wall_ns": start.elapsed().as_nanos() as u64 })
+    let wall_ns = start.elapsed().as_nanos() as u64;
+    json!({ "start_ns": start_ns, "wall_ns": wall_ns, "untimed_ns": untimed_ns })
 }
 
 /// Answers requests until `finish` or the end of input, according to the mode.

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::launch_mean::LaunchMean;
+use crate::location::Location;
+use crate::paired::Lead;
 use crate::summary::median;
 use crate::{EstimateError, Interval};
 
@@ -26,7 +27,7 @@ pub struct Level {
     pub interval: Option<Interval>,
     /// The scale of the average.
     pub scale: Scale,
-    /// The standard deviation of the launch values; none for a single launch. On the log scale it is
+    /// The spread of the launch values, as in [`Estimate`](crate::Estimate); none for a single launch. On the log scale it is
     /// dimensionless, a relative spread; on the linear scale it has the unit of the samples.
     pub sd: Option<f64>,
     /// The confidence of the interval, for example 0.99.
@@ -82,16 +83,16 @@ pub fn level(launches: &[Vec<Vec<f64>>], confidence: f64) -> Result<Level, Estim
             Scale::Linear => medians.collect(),
         };
         placements += values.len();
-        launch_values.extend(median(&values));
+        launch_values.extend(median(&values).map(|value| (value, Lead::Unknown)));
     }
-    let LaunchMean { mean, sd, interval } = LaunchMean::of(&launch_values, confidence)?;
+    let Location { center, sd, interval, .. } = Location::of(&launch_values, confidence)?;
     let back = |value: f64| match scale {
         Scale::Log => value.exp(),
         Scale::Linear => value,
     };
     // The centre lies between the extremes; the clamp takes off the last bit that `ln` and `exp` may add, so
     // that a constant level is exactly its value. The bounds follow, so that they still hold the centre.
-    let center = back(mean).clamp(min, max);
+    let center = back(center).clamp(min, max);
     let interval = interval.map(|interval| {
         let bounds = interval.map(back);
         Interval { lower: bounds.lower.min(center), upper: bounds.upper.max(center) }

@@ -37,10 +37,10 @@
 //! let interval = estimate.interval.expect("eight launches have an interval");
 //! assert!(interval.lower > 1.09_f64.ln() && interval.upper < 1.11_f64.ln());
 //!
-//! let policy = TimePolicy { threshold: Limit::new(0.05)? };
+//! let terms = TimePolicy { threshold: Limit::new(0.05)?, ..TimePolicy::HARDWARE }.terms();
 //! let ended = Ended::Look { launches: 8 };
-//! let run = PairedRun { estimate: &estimate, if_kept: None, dropped_blocks: 0, blocks: 16, ended, calibrated: None };
-//! let judgement = judge_paired(&run, policy, Direction::Lower).expect("a time is not neutral");
+//! let run = PairedRun { estimate: &estimate, if_kept: None, dropped_blocks: 0, blocks: 16, ended, terms };
+//! let judgement = judge_paired(&run, Direction::Lower).expect("a time is not neutral");
 //! assert_eq!(judgement.verdict, Verdict::Regressed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -53,8 +53,9 @@ mod estimate;
 mod growth;
 mod interval;
 pub mod judge;
-mod launch_mean;
+mod layout;
 mod level;
+mod location;
 mod looks;
 mod mde;
 mod paired;
@@ -71,8 +72,9 @@ pub use error::EstimateError;
 pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};
 pub use growth::{GrowthPolicy, GrowthTest, GrowthVerdict, MIN_GROWTH_POINTS, judge_growth};
 pub use interval::Interval;
-pub use launch_mean::MIN_LAUNCHES_FOR_INTERVAL;
+pub use layout::{LayoutChoice, Layouts, judge_layouts};
 pub use level::{Level, Scale, level};
+pub use location::{MIN_LAUNCHES_FOR_INTERVAL, TRIMMED_FROM_LAUNCHES};
 pub use looks::{Look, Looks, LooksError, SEQUENTIAL_LOOKS};
 pub use mde::{Detection, MAX_LAUNCHES_NEEDED, MDE_POWER};
 pub use paired::{Block, Launch, Lead, Paired, Placement, launch_values, log_ratio};

@@ -10,10 +10,15 @@ pub struct Look {
     pub share: f64,
 }
 
-/// The looks of the sequential design: a large effect ends the measurement early, and most of the alpha is
-/// kept for the last look, so that its interval is hardly wider than that of a single look.
-pub const SEQUENTIAL_LOOKS: [Look; 3] =
-    [Look { launches: 8, share: 0.1 }, Look { launches: 16, share: 0.3 }, Look { launches: 32, share: 0.6 }];
+/// The looks of the sequential design. Most rows are settled by 64 launches, where most of the alpha is spent; the looks
+/// after that are for the few rows that are not, while the budget lasts.
+pub const SEQUENTIAL_LOOKS: [Look; 5] = [
+    Look { launches: 16, share: 0.2 },
+    Look { launches: 32, share: 0.3 },
+    Look { launches: 64, share: 0.3 },
+    Look { launches: 128, share: 0.1 },
+    Look { launches: 256, share: 0.1 },
+];
 
 /// The launch counts at which the data may be looked at, and what each look may spend.
 ///
@@ -176,8 +181,8 @@ mod tests {
     fn the_sequential_design_is_a_valid_plan_that_spends_the_whole_alpha() {
         let looks = Looks::new(SEQUENTIAL_LOOKS.to_vec()).unwrap();
         assert_eq!(looks, Looks::default());
-        assert_eq!(SEQUENTIAL_LOOKS.iter().map(|look| look.share).sum::<f64>(), 1.0);
-        assert_eq!(looks.max_launches(), 32);
+        assert!((SEQUENTIAL_LOOKS.iter().map(|look| look.share).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert_eq!(looks.max_launches(), 256);
         assert_eq!(looks.as_slice(), SEQUENTIAL_LOOKS);
     }
 
@@ -209,14 +214,14 @@ mod tests {
     }
 
     #[rstest]
-    #[case::none_yet(0, Some(8), None, Some(0.01))]
-    #[case::before_the_first(7, Some(8), None, Some(0.01))]
-    #[case::at_the_first(8, Some(16), Some(0.001), Some(0.01))]
-    #[case::between(9, Some(16), None, Some(0.009))]
-    #[case::at_the_second(16, Some(32), Some(0.003), Some(0.009))]
-    #[case::at_the_last(32, None, Some(0.006), Some(0.006))]
-    #[case::after_the_last(33, None, None, None)]
-    fn the_sequential_design_looks_at_three_counts_only(
+    #[case::none_yet(0, Some(16), None, Some(0.01))]
+    #[case::before_the_first(15, Some(16), None, Some(0.01))]
+    #[case::at_the_first(16, Some(32), Some(0.002), Some(0.01))]
+    #[case::between(17, Some(32), None, Some(0.008))]
+    #[case::at_the_third(64, Some(128), Some(0.003), Some(0.005))]
+    #[case::at_the_last(256, None, Some(0.001), Some(0.001))]
+    #[case::after_the_last(257, None, None, None)]
+    fn the_sequential_design_looks_at_five_counts_only(
         #[case] launches: usize,
         #[case] next: Option<usize>,
         #[case] alpha: Option<f64>,
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn three_looks_spend_no_more_than_the_whole_alpha_but_three_uncorrected_ones_do() {
+    fn five_looks_spend_no_more_than_the_whole_alpha_but_five_uncorrected_ones_do() {
         const TRIALS: usize = 4000;
         const ALPHA: f64 = 0.1;
         let looks = Looks::default();

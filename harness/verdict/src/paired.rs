@@ -123,7 +123,12 @@ impl Paired {
 pub fn launch_values(paired: &Paired) -> Result<Vec<f64>, EstimateError> {
     // Refuses what is not finite, by its place.
     paired.block_means()?;
-    Ok(paired.launches.iter().filter_map(launch_value).collect())
+    Ok(led_values(paired).into_iter().map(|(value, _)| value).collect())
+}
+
+/// The launch values of log-ratios that are finite, each with the side that led.
+pub(crate) fn led_values(paired: &Paired) -> Vec<(f64, Lead)> {
+    paired.launches.iter().filter_map(|launch| Some((launch_value(launch)?, launch.lead))).collect()
 }
 
 fn launch_value(launch: &Launch) -> Option<f64> {

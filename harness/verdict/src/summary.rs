@@ -38,7 +38,7 @@ impl Summary {
             q3: quantile(&sorted, 0.75),
             max: *sorted.last()?,
             mean: mean(values)?,
-            sd: sd(values),
+            sd: variance(values).map(f64::sqrt),
         })
     }
 }
@@ -70,13 +70,8 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / (values.len() - 1) as f64)
 }
 
-/// The square root of [`variance`].
-pub(crate) fn sd(values: &[f64]) -> Option<f64> {
-    variance(values).map(f64::sqrt)
-}
-
 /// The values in rising order; none if there are none or one is not finite.
-fn sorted(values: &[f64]) -> Option<Vec<f64>> {
+pub(crate) fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
     }

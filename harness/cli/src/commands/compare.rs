@@ -24,6 +24,12 @@ pub(super) fn compare(opts: &CompareOpts, config: &Config, terminal: &Terminal) 
     }
     let baseline = of_record(&before);
     let command = format!("perfharness compare {} {}", opts.before.display(), opts.after.display());
-    let terms = Terms { baseline: Some(&baseline), policy: &config.gate, command: &command, one_run: true };
+    let terms = Terms {
+        baseline: Some(&baseline),
+        calibration: None,
+        policy: &config.gate,
+        command: &command,
+        one_run: true,
+    };
     finish(&judge(&after, &terms), &opts.show, None, terminal)
 }

@@ -6,14 +6,15 @@ mod shown;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Effort;
-use perfharness_engine::plan::confirmation;
+use perfharness_engine::plan::{confirmation, planted};
 use perfharness_engine::run::{PlannedRun, RecordPlace, RunSpec};
 use perfharness_engine::source_state;
 use perfharness_record::baseline::Baseline;
 use perfharness_record::baseline::accept::{conditions_of, difference};
+use perfharness_record::baseline::calibration::{self, Calibration};
 use perfharness_record::baseline::file::read_all;
 use perfharness_record::baseline::nearest::of_machine;
-use perfharness_record::compare::{GatePolicy, Terms, flagged, judge};
+use perfharness_record::compare::{GatePolicy, Terms, flagged, judge, plants};
 use perfharness_record::{Machine, RunEnd, RunRecord, SourceState, file as record_file};
 
 use super::Terminal;
@@ -26,6 +27,7 @@ use crate::exit::{CommandError, CommandResult, Exit};
 use crate::listener::Shown;
 use crate::versions::{Repository, Versions};
 
+use against_base::calibrations_at;
 pub(super) use against_base::{baselines_at, warn_of_unknown};
 pub(super) use shown::{check_places, finish};
 
@@ -48,15 +50,24 @@ pub(super) fn gate(
         alone(opts, config)?
     };
     let mut listener = Shown::new(&request.interrupted, terminal);
-    let planned = PlannedRun::new(request, &mut listener)?;
+    let mut planned = PlannedRun::new(request, &mut listener)?;
     let defined = planned.catalog().entries.iter().map(|entry| &entry.definition);
     rules.policy.check_rules(defined).map_err(|error| CommandError::Usage(error.to_string()))?;
-    let baseline = rules.baseline(planned.machine(&mut listener))?;
-    let terms = rules.terms(baseline.as_ref());
+    let machine = planned.machine(&mut listener).clone();
+    let baseline = rules.baseline(&machine)?;
+    let terms = rules.terms(baseline.as_ref(), &machine);
+    if let Some(calibration) = terms.calibration {
+        planned.set_calibration(calibration);
+    }
     let run = planned.begin(place, &mut listener)?;
     let record = run.measure_all_and(&mut listener, |plan, record| {
         comparable(record, baseline.as_ref())?;
-        Ok::<_, CommandError>(confirmation(plan, &flagged(&judge(record, &terms))))
+        let report = judge(record, &terms);
+        let mut cases = confirmation(plan, &flagged(&report));
+        if opts.plant {
+            cases.extend(planted(plan, &plants(&report)));
+        }
+        Ok::<_, CommandError>(cases)
     })?;
     terminal.hint(&format!("record: {}", path.display()));
     // What was measured ran code of the change, which could have reached the programs of the base.
@@ -86,6 +97,8 @@ struct Asked {
 /// Rules of a gate.
 struct Rules {
     policy: GatePolicy,
+    /// Calibrations of every machine class.
+    calibrations: Vec<Calibration>,
     /// Accepted figures of every machine class, and the folder to name where those of this one are needed and absent.
     figures: Vec<Baseline>,
     needed_in: Option<PathBuf>,
@@ -106,8 +119,14 @@ impl Rules {
         }
     }
 
-    fn terms<'t>(&'t self, baseline: Option<&'t Baseline>) -> Terms<'t> {
-        Terms { baseline, policy: &self.policy, command: &self.command, one_run: false }
+    /// The calibration of a machine's own class: how noisy another one is tells nothing.
+    fn calibration(&self, machine: &Machine) -> Option<&Calibration> {
+        self.calibrations.iter().find(|calibration| calibration.class == machine.class)
+    }
+
+    fn terms<'t>(&'t self, baseline: Option<&'t Baseline>, machine: &Machine) -> Terms<'t> {
+        let calibration = self.calibration(machine);
+        Terms { baseline, calibration, policy: &self.policy, command: &self.command, one_run: false }
     }
 }
 
@@ -120,6 +139,7 @@ fn alone(opts: &GateOpts, config: &Config) -> Result<Asked, CommandError> {
         rules: Rules {
             policy: config.gate.clone(),
             figures: read_all(folder)?,
+            calibrations: calibration::read_all(folder)?,
             needed_in: Some(folder.clone()),
             remarks: Vec::new(),
             command: "perfharness gate".into(),
@@ -160,13 +180,14 @@ fn judge_record(
     let repository = Repository::find().ok().filter(|_| !opts.trust_head);
     let known = repository.as_ref().zip(commit).filter(|(repo, commit)| repo.tree_of(commit).is_ok());
     let folder = &opts.folder.baselines;
-    let (policy, figures) = match known {
+    let (policy, figures, calibrations) = match known {
         Some((repository, commit)) => {
             let before = against_base::config_at(repository, commit, config_path)?;
             let figures = baselines_at(repository, commit, folder)?;
-            (against_base::policy_of(before.as_ref(), config), figures)
+            let calibrations = calibrations_at(repository, commit, folder)?;
+            (against_base::policy_of(before.as_ref(), config), figures, calibrations)
         }
-        None => (config.gate.clone(), read_all(folder)?),
+        None => (config.gate.clone(), read_all(folder)?, calibration::read_all(folder)?),
     };
     let command = match base.map(|base| &base.source) {
         Some(SourceState::Git { commit, .. }) => format!("perfharness gate --base {commit}"),
@@ -175,10 +196,11 @@ fn judge_record(
     };
     // A record that was measured against a base needs no accepted figures.
     let needed_in = base.is_none().then(|| folder.clone());
-    let rules = Rules { policy, figures, needed_in, remarks: Vec::new(), command };
+    let rules = Rules { policy, figures, calibrations, needed_in, remarks: Vec::new(), command };
     let baseline = rules.baseline(&record.machine)?;
     comparable(&record, baseline.as_ref())?;
-    finish(&judge(&record, &rules.terms(baseline.as_ref())), &opts.show, None, terminal)
+    let terms = rules.terms(baseline.as_ref(), &record.machine);
+    finish(&judge(&record, &terms), &opts.show, None, terminal)
 }
 
 /// Refuses figures that mean different things.

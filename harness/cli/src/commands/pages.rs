@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use perfharness_record::baseline::Baseline;
 use perfharness_record::baseline::accept::{conditions_of, difference};
-use perfharness_record::baseline::file::read_all;
+use perfharness_record::baseline::calibration::{self, Calibration};
+use perfharness_record::baseline::file::{BaselineError, read_all};
 use perfharness_record::baseline::nearest::of_machine;
 use perfharness_record::compare::{GatePolicy, GateReport, Terms, judge};
 use perfharness_record::samples::{MOST_BYTES, Samples, read_named};
@@ -24,6 +25,7 @@ use crate::exit::CommandError;
 /// Makes pages by the same rules, and fails when a record cannot be read or a page not be written.
 pub(super) struct Pages<'a> {
     baselines: Vec<Baseline>,
+    calibrations: Vec<Calibration>,
     policy: &'a GatePolicy,
     remarks: Vec<String>,
 }
@@ -37,11 +39,11 @@ pub(super) struct Made {
 impl<'a> Pages<'a> {
     /// Reads the accepted figures of a folder. A page can do without them, so that a damaged file is a remark.
     pub(super) fn new(baselines: &Path, policy: &'a GatePolicy) -> Self {
-        let (baselines, remarks) = match read_all(baselines) {
-            Ok(all) => (all, Vec::new()),
-            Err(error) => (Vec::new(), vec![error.to_string()]),
-        };
-        Self { baselines, policy, remarks }
+        let mut remarks = Vec::new();
+        let mut told = |error: BaselineError| remarks.push(error.to_string());
+        let calibrations = calibration::read_all(baselines).map_err(&mut told).unwrap_or_default();
+        let baselines = read_all(baselines).map_err(&mut told).unwrap_or_default();
+        Self { baselines, calibrations, policy, remarks }
     }
 
     /// Makes the page of a record. What a gate found is read from its file, else found out from accepted figures.
@@ -110,7 +112,9 @@ impl<'a> Pages<'a> {
             ));
             return None;
         }
-        let terms = Terms { baseline, policy: self.policy, command: "perfharness gate", one_run: false };
+        let calibration = self.calibrations.iter().find(|known| known.class == record.machine.class);
+        let (policy, command) = (self.policy, "perfharness gate");
+        let terms = Terms { baseline, calibration, policy, command, one_run: false };
         Some(judge(record, &terms))
     }
 

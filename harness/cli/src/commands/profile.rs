@@ -89,7 +89,6 @@ fn against(
     config: &Config,
     terminal: &Terminal,
 ) -> Result<Option<Versions>, CommandError> {
-    let delta = config.gate.time_default().delta();
     let base = |workers: Vec<WorkerCommand>| {
         // No record of a profile names the base.
         let source = SourceState::Absent { absent: "not recorded".into() };
@@ -100,7 +99,7 @@ fn against(
             versions: None,
             identical: false,
             redefined,
-            delta,
+            policy: config.gate.clone(),
         }))
     };
     if let Some(command) = &opts.base_worker {
@@ -142,7 +141,7 @@ impl Profiling<'_> {
     fn take(mut self, known: impl Fn(&Side) -> Option<Profiled>) -> Taken {
         let occasion = Occasion { taken: Timestamp::now().to_string(), run: self.run.take() };
         let mut taken = Taken { shots: Vec::new(), interrupted: false, occasion };
-        for case in &self.plan.cases {
+        for case in self.plan.first() {
             let first = taken.shots.len();
             for side in &case.sides {
                 let profiled = known(side).map_or_else(|| self.one(case, side), Ok);

@@ -1,6 +1,5 @@
 //! The workers that flags and configuration name.
 
-use std::collections::BTreeMap;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use perfharness_record::WorkerCommand;
@@ -23,8 +22,7 @@ pub(super) fn commands(opts: &WorkerOpts, config: &Config) -> Result<Vec<WorkerC
             WorkerCommand {
                 name: "built-in".into(),
                 command: vec![program.to_string_lossy().into_owned(), "worker".into()],
-                env: BTreeMap::new(),
-                folder: None,
+                ..WorkerCommand::default()
             },
         );
     }
@@ -42,5 +40,5 @@ pub(super) fn from_flag(text: &str) -> Result<WorkerCommand, CommandError> {
             CommandError::Usage(format!("--worker {text:?} is not a command line: check its quotes"))
         })?
     };
-    Ok(WorkerCommand { name: program_name(&command), command, env: BTreeMap::new(), folder: None })
+    Ok(WorkerCommand { name: program_name(&command), command, ..WorkerCommand::default() })
 }

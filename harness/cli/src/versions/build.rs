@@ -10,6 +10,8 @@ use perfharness_engine::measure::forget_repository;
 use perfharness_platform::{has_ended, kill_tree, spawn_bound};
 use perfharness_record::short_commit;
 
+use super::linker::{CargoLinker, driver};
+use super::links::Links;
 use super::place::{Place, SidePlace, remove};
 use super::relocation::{Relocation, without_dots};
 use super::side::{Version, workers};
@@ -18,6 +20,9 @@ use crate::config::{Config, WorkerConfig};
 
 /// Placeholder, in a build or worker command, for the folder that a version is built into.
 pub(super) const TARGET: &str = "{target}";
+
+/// Variable with the compiler driver that a build of other tools than Cargo should link its workers with.
+const LINKER: &str = "PERFHARNESS_LINKER";
 
 /// Last lines of a failed build that are shown.
 const KEPT_LINES: usize = 40;
@@ -33,6 +38,8 @@ pub(crate) struct BuildRecipe {
     pub(super) inside: PathBuf,
     /// Whether workers read files of the sources.
     pub(super) reads_sources: bool,
+    /// Links of the workers' programs.
+    pub(super) links: Links,
 }
 
 impl BuildRecipe {
@@ -52,7 +59,13 @@ impl BuildRecipe {
             return Err(VersionsError::NoWorker);
         }
         let inside = repository.relative(&config.folder).unwrap_or_default();
+        let programs = workers.iter().filter_map(program);
+        let links = Links::new(
+            config.gate.layouts,
+            programs.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())),
+        );
         Ok(Self {
+            links,
             build: config.gate.build.clone().unwrap_or_else(default),
             workers,
             inside: inside.into(),
@@ -60,7 +73,12 @@ impl BuildRecipe {
         })
     }
 
-    fn run(&self, side: &'static str, relocation: &Relocation<'_>) -> Result<(), VersionsError> {
+    fn run(
+        &self,
+        side: &'static str,
+        relocation: &Relocation<'_>,
+        scripts: &Path,
+    ) -> Result<(), VersionsError> {
         let words: Vec<String> = self.build.iter().map(|word| relocation.text(word)).collect();
         let Some((program, arguments)) = words.split_first() else { return Ok(()) };
         let command = words.join(" ");
@@ -82,6 +100,8 @@ impl BuildRecipe {
             .env("CARGO_TARGET_DIR", &relocation.target)
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+        self.set_linker(&mut build, relocation, &folder, scripts)
+            .map_err(|source| VersionsError::Io { path: scripts.to_path_buf(), source })?;
         let (status, text) =
             finished(build).map_err(|error| failed(format!("cannot be started: {error}"), String::new()))?;
         if status.success() {
@@ -91,6 +111,40 @@ impl BuildRecipe {
         let end = lines[lines.len().saturating_sub(KEPT_LINES)..].join("\n");
         Err(failed(format!("ended with {status}"), end))
     }
+
+    /// Makes a build call a script in place of its linker, which links the workers' programs several times.
+    fn set_linker(
+        &self,
+        build: &mut Command,
+        relocation: &Relocation<'_>,
+        folder: &Path,
+        scripts: &Path,
+    ) -> io::Result<()> {
+        let driver: Vec<String> = driver().iter().map(|word| relocation.text(word)).collect();
+        if !self.links.are_wanted() {
+            // A build that links with it links as it would without this program.
+            build.env(LINKER, driver.join(" "));
+            return Ok(());
+        }
+        build.env(LINKER, self.links.script(scripts, &driver)?);
+        if let Some(cargo) = CargoLinker::of(folder) {
+            let linker = relocation.text(&cargo.linker);
+            build.env(cargo.variable, self.links.script(scripts, &[linker])?);
+        }
+        Ok(())
+    }
+
+    /// Puts the links of the built programs of the workers beside them.
+    fn gather_links(&self, target: &Path) -> io::Result<()> {
+        let programs = self.workers.iter().filter_map(program);
+        programs.map(|inside| target.join(inside)).try_for_each(|path| self.links.gather(&path))
+    }
+}
+
+/// The path of a worker's program within the folder that is built into, if it is built.
+pub(super) fn program(worker: &WorkerConfig) -> Option<PathBuf> {
+    let inside = worker.command.first()?.strip_prefix(TARGET)?;
+    Some(inside.trim_start_matches(['/', '\\']).into())
 }
 
 /// Runs a command, and returns its status and its output. The command is bound to this process, because processes that it
@@ -159,7 +213,7 @@ impl Versions {
     /// Whether the workers of both versions are known to load the same files: their digests are equal and so are the trees,
     /// unless all of their programs were built.
     pub(crate) fn are_identical(&self, recipe: &BuildRecipe) -> bool {
-        let is_built = |worker: &WorkerConfig| worker.command.first().is_some_and(|w| w.starts_with(TARGET));
+        let is_built = |worker: &WorkerConfig| program(worker).is_some();
         // A program that was not built may load files that were installed for one of the versions only.
         let all_known = self.base.tree == self.head.tree || recipe.workers.iter().all(is_built);
         self.base.digest == self.head.digest && all_known
@@ -193,7 +247,11 @@ impl Workshop {
         self.check_links(commit, &tree)?;
         let relocation =
             Relocation { root: self.repository.root(), tree: tree.clone(), target: target.clone() };
-        let built = recipe.run(side, &relocation);
+        let scripts = self.place.folder().join("link");
+        let built = recipe.run(side, &relocation, &scripts);
+        if built.is_ok() {
+            recipe.gather_links(&target).map_err(io)?;
+        }
         own.take_back(&target).map_err(io)?;
         built?;
         if recipe.reads_sources {

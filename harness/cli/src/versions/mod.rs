@@ -3,6 +3,8 @@
 
 mod build;
 mod git;
+mod linker;
+mod links;
 mod place;
 mod relocation;
 mod side;

@@ -8,7 +8,7 @@ use perfharness_platform::{env, is_shared_library, library_path_variable};
 use perfharness_record::WorkerCommand;
 
 use super::VersionsError;
-use super::build::{BuildRecipe, TARGET};
+use super::build::{BuildRecipe, TARGET, program};
 use super::place::{Content, SidePlace, digest_of, folders_with};
 use super::relocation::Relocation;
 use crate::config::{WorkerConfig, program_name};
@@ -101,7 +101,16 @@ impl WorkerCommands<'_> {
             command.push(self.word(word, (number == 0).then_some(&environment))?);
         }
         let name = worker.name.clone().unwrap_or_else(|| program_name(&worker.command));
-        Ok(WorkerCommand { name, command, env: environment, folder: Some(self.folder.clone()) })
+        let links = match program(worker) {
+            Some(inside) => self.recipe.links.of(&self.relocation.target.join(inside)),
+            None => Err(format!("its program, `{}`, is not built into {TARGET}", worker.command[0])),
+        };
+        let (layouts, one_layout) = match links {
+            Ok(layouts) => (layouts, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+        let folder = Some(self.folder.clone());
+        Ok(WorkerCommand { name, command, env: environment, folder, layouts, one_layout })
     }
 
     /// Returns a word of a command for this version; `program` is the environment that a program is looked up in.

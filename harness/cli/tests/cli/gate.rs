@@ -236,17 +236,53 @@ fn benchmarks_are_calibrated_against_themselves() {
     let found = call.done().code(0).says(&["kept in"]).json();
     let row = &found["rows"][0];
     assert_eq!(row["benchmark"], "spin/short/plus10");
-    assert!(row["smallest_detectable"].as_f64().unwrap() > 0.0, "{found:#}");
-    // If the machine detects less than twice the time, a slowdown was planted.
+    let sees: Vec<f64> = row["sees"].as_array().unwrap().iter().map(|sees| sees.as_f64().unwrap()).collect();
+    assert!(sees.len() == 3 && sees.is_sorted_by(|a, b| a >= b) && sees[2] > 0.0, "{found:#}");
+    // A machine that sees less than thrice the time is given no slowdown to see.
     if let Some(planted) = row["planted"].as_object() {
         assert!(planted["share"].as_f64().unwrap() > 0.0 && planted["effect"].is_number(), "{found:#}");
     }
-    let text = harness.read(&format!("baselines/{}", baseline(&harness)));
-    let line = text.lines().find(|line| line.contains("spin/short/plus10")).unwrap();
-    assert!(!line.contains("\"calibrated\":null"), "{line}");
+    let figures = format!("baselines/{}", baseline(&harness));
+    let file = figures.replace(".json", ".calibration.json");
+    assert!(harness.read(&file).contains("\"id\":\"spin/short/plus10\",\"definition\":1,\"launches\":8,"));
     harness.call("baseline check").done().code(0);
+    // It is kept without accepted figures, too, and a damaged one is refused by name.
+    fs::remove_file(harness.path(&figures)).unwrap();
+    let gate = || harness.call("gate spin/short/plus10 --launches 2").base_worker("good").worker("good");
+    gate().done().code(4);
+    harness.write(&file, harness.read(&file).replace("\"launches\":8", "\"launches\":9"));
+    gate().done().code(2).says(&["the calibration", ".calibration.json is damaged", "perfharness calibrate"]);
+    fs::remove_file(harness.path(&file)).unwrap();
     let exhibit = harness.call("calibrate spin/short/a").worker("good");
     exhibit.done().code(2).says(&["nothing to calibrate", "slow on purpose"]);
+}
+
+#[test]
+fn a_slowdown_is_planted_in_each_row_on_request() {
+    let harness = Harness::new();
+    let line = "gate spin/short/plus10 --launches 16 --plant --format json --output run.json";
+    let done = harness.call(line).base_worker("good").worker("good").done();
+    // Whether it is seen is up to the noise of the machine.
+    let found = done.json();
+    let planted = &found["planted"][0];
+    assert_eq!(planted["benchmark"], "spin/short/plus10", "{found:#}");
+    assert!(planted["share"].as_f64().unwrap() >= 0.05 && planted["effect"].is_number(), "{found:#}");
+    let open = rows(&done).into_iter().filter(|row| row["against"] == "planted").count();
+    assert_eq!(open, usize::from(planted["is_seen"] == false), "{found:#}");
+    assert!(harness.record().planted.is_some());
+}
+
+#[test]
+fn a_row_that_cannot_vary_fails_a_gate_by_name() {
+    let harness = Harness::new();
+    let call = harness.call("gate raw --launches 16 --plant --markdown gate.md --output run.json");
+    let done = call.base_worker("same-time").worker("same-time").done().code(4);
+    done.says(&["raw/c/v", "suspect", "its time does not follow its iterations", "it cannot vary: "]);
+    let page = harness.read("gate.md");
+    assert!(
+        page.contains("its time does not follow its iterations") && page.contains("it cannot vary"),
+        "{page}"
+    );
 }
 
 #[test]

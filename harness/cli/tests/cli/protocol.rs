@@ -2,6 +2,7 @@
 
 use perfharness_contract::{OutcomeKind, standard};
 use perfharness_record::{BenchmarkRecord, RunRecord};
+use perfharness_verdict::judge::Suspicion;
 use rstest::rstest;
 
 use crate::fixture::Harness;
@@ -77,16 +78,50 @@ fn a_frame_that_nobody_asked_for_ends_its_worker(#[case] mode: &str) {
     assert!(reason.contains("before it was asked for") || reason.contains("it answered request"), "{reason}");
 }
 
+/// Measures a good worker beside one whose times are not to be believed, in so many launches.
+#[track_caller]
+fn suspicions(mode: &str, launches: u32, words: &[&str]) -> Vec<Suspicion> {
+    let harness = Harness::new();
+    let done = harness
+        .measure("spin/short/a raw --timeout 10s")
+        .args(["--launches", &launches.to_string()])
+        .worker("good")
+        .worker(mode)
+        .done()
+        .code(0);
+    done.says(&["v suspect: "]).says(words);
+    assert_eq!(harness.benchmark("spin/short/a").suspect, []);
+    raw(&harness.record()).suspect.clone()
+}
+
 #[test]
-fn a_worker_that_does_not_account_for_its_time_is_told_of() {
-    let record = beside_a_good_worker("understates", "spin/short/a raw", 0);
-    let notes = &raw(&record).notes;
+fn a_worker_that_does_not_account_for_its_time_is_suspect() {
+    let found = suspicions("understates", 2, &["its worker accounts for", "from request to answer"]);
     assert!(
-        notes.iter().any(|note| note.contains("over a quarter of the time between request and answer")),
-        "{notes:?}"
+        matches!(found[..], [Suspicion::Unaccounted { reported_ns, elapsed_ns }] if 2 * reported_ns < elapsed_ns)
     );
-    let good = record.benchmarks.iter().find(|b| b.id.to_string() == "spin/short/a").unwrap();
-    assert_eq!(good.notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_worker_whose_time_does_not_follow_its_iterations_is_suspect() {
+    let found = suspicions("same-time", 4, &["its time does not follow its iterations"]);
+    let [Suspicion::SameTime { few, few_ns, many, many_ns }] = found[..] else { panic!("{found:?}") };
+    assert!(many >= 2 * few && many_ns < 2 * few_ns, "{found:?}");
+}
+
+#[test]
+fn a_worker_whose_clock_runs_at_half_speed_is_suspect() {
+    let found = suspicions("half-speed", 2, &["its worker's clock passed", "and the harness's"]);
+    let is_slow = |sign: &Suspicion| matches!(sign, Suspicion::OtherPace { worker_ns, harness_ns } if *worker_ns < harness_ns * 2 / 3);
+    assert!(found.iter().any(is_slow), "{found:?}");
+    assert!(found.iter().any(|sign| matches!(sign, Suspicion::Unaccounted { .. })), "{found:?}");
+}
+
+#[test]
+fn a_time_below_its_floor_is_suspect() {
+    let found = suspicions("below-floor", 1, &["its least work takes", "`host-copy`"]);
+    let [Suspicion::BelowFloor { ns, least_ns, ref ceiling }] = found[..] else { panic!("{found:?}") };
+    assert!(ns.0 < least_ns.0 && ceiling == "host-copy", "{found:?}");
 }
 
 #[test]

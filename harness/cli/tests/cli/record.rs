@@ -12,7 +12,7 @@ use crate::fixture::Harness;
 use crate::samples;
 
 const SCHEMA: &str = "schemas/run-1.schema.json";
-const GATE_SCHEMA: &str = "schemas/gate-2.schema.json";
+const GATE_SCHEMA: &str = "schemas/gate-3.schema.json";
 const BASELINE_SCHEMA: &str = "schemas/baseline-1.schema.json";
 const JOURNAL_SCHEMA: &str = "schemas/journal-2.schema.json";
 

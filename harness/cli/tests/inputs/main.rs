@@ -64,6 +64,7 @@ mod tests {
     #[case::page("page", 150)]
     #[case::samples("samples", 3_000)]
     #[case::baseline("baseline", 4_000)]
+    #[case::calibration("calibration", 2_000)]
     #[case::journal("journal", 2_000)]
     #[case::configuration("configuration", 3_000)]
     #[case::frames("frames", 2_500)]
@@ -93,7 +94,7 @@ mod tests {
                 // The last input stays for inspection after a panic or a hang.
                 fs::write(&kept, &content).unwrap();
                 let is_taken = read(&content);
-                if kind == "baseline" {
+                if ["baseline", "calibration"].contains(&kind) {
                     assert!(!is_taken || is_undamaged(&content, &valid), "{} is accepted", kept.display());
                 }
                 taken += u64::from(is_taken);

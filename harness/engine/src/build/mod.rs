@@ -1,5 +1,6 @@
 //! Makes the record of a run from its plan and state: a pure function.
 
+mod layouts;
 mod samples;
 mod timeline;
 
@@ -7,9 +8,10 @@ pub(crate) use samples::sample_rows;
 
 use std::collections::BTreeMap;
 
+use layouts::layout_records;
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
-    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, standard,
+    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, gpu_metric, standard,
 };
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::compare::judge_claims;
@@ -19,10 +21,11 @@ use perfharness_record::{
     RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
     VersionsRecord, WarmUpRecord, WorkerRecord,
 };
+use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Detection, Interval, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
 
-use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState};
+use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState, suspicions};
 use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
 /// Facts of a record besides the measurements.
@@ -111,9 +114,11 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
             Stage::First => &mut first,
             Stage::Confirmation => &mut confirmation,
             Stage::Planted => &mut planted,
+            Stage::Layouts => continue,
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
-            let record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            let mut record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            record.suspect.extend(below_floor(&record, definition, &facts));
             match side.origin {
                 Origin::Head => measured.head.push(record),
                 Origin::Base => measured.base.push(record),
@@ -135,6 +140,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         .cloned()
         .collect();
     let claims = judge_claims(&facts.machine, &workloads, first.section());
+    let layouts = layout_records(plan, catalog, state, &workers);
     let base = facts.base.map(|base| BaseRecord {
         source: base.source,
         workers: worker_records(&base.catalog),
@@ -143,6 +149,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         redefined: base.redefined,
         selected: base.selected,
         benchmarks: first.base,
+        layouts,
         comparisons: first.versions,
     });
     RunRecord {
@@ -165,6 +172,25 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         telemetry: timeline(plan, state),
         samples: facts.samples,
     }
+}
+
+/// Tells of a time that is shorter than the least work of the case takes.
+fn below_floor(record: &BenchmarkRecord, definition: &WorkloadDef, facts: &RunFacts) -> Option<Suspicion> {
+    let floor = definition.case(&record.id.case)?.floor.as_ref()?;
+    let ns = record.metrics.get(standard::WALL_TIME)?.value.value()?;
+    let busy = record.metrics.get(gpu_metric::GPU_BUSY).and_then(|metric| metric.value.value());
+    let needs_one = definition.variant(&record.id.variant)?.needs.iter().any(|need| need == "gpu");
+    let on_gpu = needs_one || busy.is_some();
+    let machine = &facts.machine;
+    let is_processor = !on_gpu || machine.has_software_adapter();
+    let cores = machine.facts.get("logical-cores").and_then(|cores| cores.parse().ok());
+    let cores = cores.filter(|_| is_processor).unwrap_or(1);
+    let least = facts.ceilings.as_ref()?.impossible_below(floor, on_gpu, cores)?;
+    (ns < least.ns).then(|| Suspicion::BelowFloor {
+        ns: Number(ns),
+        least_ns: Number(least.ns),
+        ceiling: least.term.to_owned(),
+    })
 }
 
 fn worker_records(catalog: &Catalog) -> Vec<WorkerRecord> {
@@ -201,12 +227,18 @@ fn case_record(case_plan: &CasePlan, case: &CaseState, environments: &[Option<us
     let opened = |side: &Side| {
         if is_against_base { side.origin.as_str().to_owned() } else { side.benchmark.variant.to_string() }
     };
+    let has_several = case.launches.iter().flat_map(|row| row.layouts.values()).any(|layout| *layout > 0);
+    let layouts = |row: &crate::measure::LaunchRow| -> BTreeMap<String, u32> {
+        let of = |(side, layout): (&usize, &u32)| Some((opened(case_plan.sides.get(*side)?), *layout));
+        if has_several { row.layouts.iter().filter_map(of).collect() } else { BTreeMap::new() }
+    };
     let launch = |row: &crate::measure::LaunchRow| LaunchRecord {
         launch: row.launch,
         unix_ms: row.unix_ms,
         load_average: row.load_average,
         anchor_ns: row.anchor_ns,
         environments: used.clone(),
+        layouts: layouts(row),
         opened: row.opened.iter().filter_map(|(_, side)| Some(opened(case_plan.sides.get(*side)?))).collect(),
         seconds: row.timing.map(|t| t.total_ns as f64 / 1e9),
         stolen_share: row.timing.and_then(|timing| timing.stolen_share()).map(Number),
@@ -249,6 +281,7 @@ fn benchmark(
             reason.unwrap_or_else(|| Outcome::new(OutcomeKind::NotRun, "the run ended before its turn"))
         }
     });
+    let planted = case_plan.design.planted.filter(|_| side.origin == Origin::Head);
     let variant = definition.variant(&side.benchmark.variant);
     let case_def = definition.case(&case_plan.case);
     let metrics = match outcome.kind {
@@ -262,10 +295,15 @@ fn benchmark(
         outcome,
         expected: side.expect,
         environment,
-        sample: state.length.map(|l| SampleRecord { iterations: l.iterations, lead_in: l.lead_in }),
+        sample: state.length.map(|length| SampleRecord {
+            iterations: length.iterations,
+            lead_in: length.lead_in,
+            planted: planted.map(|share| length.planted(share)),
+        }),
         warm_up: warm_up(state),
         check: check(state),
         notes: state.notes.clone(),
+        suspect: suspicions(&state.audits),
         metrics,
     }
 }
@@ -553,6 +591,7 @@ mod tests {
             skip: None,
             expect: OutcomeKind::Ok,
             memory_bytes: None,
+            layout: None,
         };
         let record = |sides: Vec<Side>| {
             let case_plan = CasePlan {
@@ -581,6 +620,7 @@ mod tests {
                     side,
                     launch,
                     part: 0,
+                    layout: 0,
                     hello: hello.clone(),
                     pid: None,
                 });

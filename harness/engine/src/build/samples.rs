@@ -4,16 +4,18 @@ use std::borrow::Cow;
 
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::standard;
-use perfharness_record::Flag;
 use perfharness_record::samples::SampleReading;
+use perfharness_record::{Flag, Stage};
 
 use crate::measure::{RunState, SampleEvent};
-use crate::plan::Plan;
+use crate::plan::{CasePlan, Plan};
 
 /// The rows of all samples: one for each reading.
 pub(crate) fn sample_rows<'a>(plan: &'a Plan, state: &'a RunState) -> Vec<SampleReading<'a>> {
     let mut rows = Vec::new();
-    for (case_plan, case) in plan.cases.iter().zip(&state.cases) {
+    // Of the comparison of layouts, the record keeps the figures: here its samples could not be told apart.
+    let judged = |case: &&CasePlan| case.design.stage != Stage::Layouts;
+    for (case_plan, case) in plan.cases.iter().zip(&state.cases).filter(|(case_plan, _)| judged(case_plan)) {
         let mut add = |sample: &'a SampleEvent, dropped: bool| {
             let Some(side) = case_plan.sides.get(sample.side) else { return };
             let (side, origin) = (&side.benchmark, side.origin);
@@ -122,6 +124,7 @@ mod tests {
             skip: None,
             expect: OutcomeKind::Ok,
             memory_bytes: None,
+            layout: None,
         };
         let plan = Plan {
             seed: 1,

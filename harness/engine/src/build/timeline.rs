@@ -259,7 +259,15 @@ mod tests {
             serde_json::from_str(r#"{"protocol":1}"#).unwrap();
         let open = |state: &mut RunState, side, launch| {
             let hello = hello.clone();
-            state.apply(&Event::WorkerOpened { case: 0, side, launch, part: 0, hello, pid: Some(7) });
+            state.apply(&Event::WorkerOpened {
+                case: 0,
+                side,
+                launch,
+                part: 0,
+                layout: 0,
+                hello,
+                pid: Some(7),
+            });
         };
         let read = |state: &mut RunState, at_ms, pid| {
             let processes =

@@ -1,7 +1,8 @@
 //! Running of a plan: look after look over all cases, launch after launch, until each case is measured enough.
 
 use perfharness_contract::{MetricDef, OutcomeKind};
-use perfharness_record::{CaseEnd, Outcome, Pairing, RunEnd, Side};
+use perfharness_record::{CaseEnd, Outcome, Pairing, RunEnd, Side, Stage};
+use perfharness_verdict::judge::RowTerms;
 use perfharness_verdict::{Allocation, Components, Looks, components, estimate, level};
 
 use super::event::{Event, LaunchTiming};
@@ -10,7 +11,7 @@ use super::launch::{Interrupted, LaunchRunner};
 use super::pairing::{SideNeeds, choose_pairing, parts};
 use super::state::{CaseState, RunState};
 use super::stopping::{CaseProgress, decide};
-use super::{SampleEvent, allocation};
+use super::{SampleEvent, allocation, layouts};
 use crate::plan::{CasePlan, Plan};
 
 /// Applies events to the state and forwards them.
@@ -118,6 +119,10 @@ impl PlanRunner<'_, '_> {
                 self.recorder.emit(&Event::OutcomeSet { case, side, outcome });
             }
         }
+        if self.plan.cases[case].design.stage == Stage::Layouts && pairing != Pairing::Together {
+            // Layouts that are not alive together cannot be told apart. Their pair is measured all the same.
+            return self.finish(case, CaseEnd::NothingLeft);
+        }
         self.finish_if_done(case);
     }
 
@@ -128,6 +133,7 @@ impl PlanRunner<'_, '_> {
     /// come first, and may leave some of theirs; at last, whoever had the fewest launches goes on while any time is left.
     fn next_turn(&mut self) -> Option<Turn> {
         loop {
+            self.end_comparisons_of_layouts();
             let mut open = self.open();
             open.sort_by_cached_key(|case| {
                 let launches = self.state(*case).launches_with_blocks();
@@ -167,6 +173,21 @@ impl PlanRunner<'_, '_> {
         }
     }
 
+    /// Ends the comparisons of layouts that time does not suffice for. Their pairs are measured all the same.
+    fn end_comparisons_of_layouts(&mut self) {
+        let is_one = |case: &usize| self.plan.cases[*case].design.stage == Stage::Layouts;
+        let all = (0..self.plan.cases.len()).filter(is_one);
+        let spent_ns: u64 = all.map(|case| self.state(case).spent_ns()).sum();
+        let is_late = spent_ns as f64 > self.plan.budget.as_nanos() as f64 * layouts::BUDGET_SHARE;
+        for case in self.open().into_iter().filter(is_one).collect::<Vec<_>>() {
+            let (Turn { cost_ns, .. }, share_ns) = self.turn(case);
+            if is_late || cost_ns > share_ns as f64 {
+                let launches = self.state(case).launches_with_blocks();
+                self.finish(case, CaseEnd::Budget { launches });
+            }
+        }
+    }
+
     /// Returns the next launch of a case, and the time that the case has until its next look, in ns.
     fn turn(&self, case: usize) -> (Turn, u64) {
         let state = self.state(case);
@@ -177,7 +198,10 @@ impl PlanRunner<'_, '_> {
         let components = (launches >= allocation::PILOT_LAUNCHES).then(|| self.components(case)).flatten();
         let share_ns = self.share_ns(case);
         let pilots = components.as_ref().map(|components| (components, launches));
-        let allocation = allocation::choose(pilots, costs.as_ref(), until, share_ns);
+        let allocation = match self.plan.cases[case].design.stage {
+            Stage::Layouts => layouts::ALLOCATION,
+            _ => allocation::choose(pilots, costs.as_ref(), until, share_ns),
+        };
         let cost_ns = costs.map_or(0.0, |costs| allocation::launch_cost(&costs, allocation));
         // The cost of the first launch is unknown: it gets its share, not all of the time until the look.
         let limit_ns = if costs.is_some() { share_ns } else { share_ns / until as u64 };
@@ -243,7 +267,9 @@ impl PlanRunner<'_, '_> {
 
     /// Decides the sides that are still open, `ok` with a complete block, else `not-run`, and ends the case.
     fn finish(&mut self, case: usize, end: CaseEnd) {
-        for side in self.state(case).active() {
+        // A layout is not a benchmark, which alone has an outcome.
+        let is_benchmark = self.plan.cases[case].design.stage != Stage::Layouts;
+        for side in self.state(case).active().into_iter().filter(|_| is_benchmark) {
             let measured = self.state(case).counted().any(|s| s.side == side);
             let outcome = if measured {
                 Outcome::ok()
@@ -271,6 +297,8 @@ impl PlanRunner<'_, '_> {
         let Some(terms) = self.plan.cases[case].design.terms else {
             return self.half_width(case, launches).is_some_and(|width| width <= self.plan.design.half_width);
         };
+        let layout_spread = layouts::explained(self.plan, self.recorder.state, &self.plan.cases[case]);
+        let terms = RowTerms { layout_spread, ..terms };
         let confidence = self.confidence_at(case, launches);
         self.comparisons(case).into_iter().all(|(c, r)| {
             estimate(&self.state(case).paired(c, r), confidence)

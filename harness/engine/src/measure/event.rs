@@ -7,7 +7,7 @@ use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WarmUp;
+use super::{TimeAudit, WarmUp};
 use crate::telemetry::News;
 
 /// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
@@ -50,6 +50,9 @@ pub enum Event {
         /// The part of the launch.
         #[serde(default)]
         part: u32,
+        /// Layout of its program.
+        #[serde(default)]
+        layout: u32,
         /// Its answer.
         hello: HelloReply,
         /// Process id.
@@ -134,6 +137,17 @@ pub enum Event {
         /// CPU time of the process.
         cpu_ns: Option<u64>,
     },
+    /// The times that a worker gave in a launch are compared with each other and with the harness's clock.
+    Audited {
+        /// The case.
+        case: usize,
+        /// The side.
+        side: usize,
+        /// The launch.
+        launch: u32,
+        /// What was found.
+        audit: TimeAudit,
+    },
     /// The outcome of a benchmark is decided; it is measured no further.
     OutcomeSet {
         /// The case.
@@ -180,6 +194,7 @@ impl Event {
             | Self::BlockFinished { case, .. }
             | Self::Checked { case, .. }
             | Self::WorkerFinished { case, .. }
+            | Self::Audited { case, .. }
             | Self::OutcomeSet { case, .. }
             | Self::LaunchFinished { case, .. }
             | Self::CaseFinished { case, .. } => Some(*case),

@@ -47,6 +47,8 @@ pub struct LaunchOptions {
     pub memory_limit_bytes: Option<u64>,
     /// Time that `hello` may take.
     pub deadline: Duration,
+    /// The layout of the worker's program.
+    pub layout: u32,
 }
 
 impl LaunchOptions {
@@ -58,6 +60,7 @@ impl LaunchOptions {
             settings: plan.settings.clone(),
             memory_limit_bytes: plan.memory_limit_bytes,
             deadline: plan.timeout,
+            layout: 0,
         }
     }
 }

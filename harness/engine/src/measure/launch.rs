@@ -7,7 +7,7 @@ use perfharness_contract::protocol::{
     CheckReply, Mode, Prepared, Reading, Request, SampleReply, SampleRequest,
 };
 use perfharness_contract::{MetricDef, OutcomeKind};
-use perfharness_record::{Origin, Outcome};
+use perfharness_record::{Origin, Outcome, Stage};
 use perfharness_verdict::Allocation;
 use serde::de::IgnoredAny;
 
@@ -17,8 +17,9 @@ use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::executor::{
     CallError, Executor, LaunchOptions, Opened, Session, call, deadline, unless_interrupted,
 };
+use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
-use super::plausible::{SuspendedClock, TimeAudit, refutation};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
@@ -58,7 +59,7 @@ struct LiveSide {
     modes: Vec<Mode>,
     clock_step_ns: Option<u64>,
     suspended: SuspendedClock,
-    /// Comparison of its timed samples with the harness's clock.
+    /// Comparison of its samples with each other and with the harness's clock.
     audit: TimeAudit,
     /// Bytes that its answers have added to the state.
     kept_bytes: usize,
@@ -227,7 +228,8 @@ impl LaunchRunner<'_, '_> {
         let start = self.executor.now_ns();
         for live in live_sides.into_iter().flatten() {
             let usage = live.session.usage();
-            self.take_notes(live.side, live.audit.note().map(str::to_owned).into_iter().collect());
+            let audit = live.audit.finish(&live.suspended, self.executor);
+            self.emit(&Event::Audited { case: self.case, side: live.side, launch: self.launch, audit });
             self.emit(&Event::WorkerFinished {
                 case: self.case,
                 side: live.side,
@@ -277,7 +279,8 @@ impl LaunchRunner<'_, '_> {
 
     /// Starts the worker of a side. A failure becomes the outcome of its benchmark.
     fn open(&mut self, part: u32, side: usize) -> Result<Option<LiveSide>, Interrupted> {
-        let options = LaunchOptions::of(self.plan);
+        let layout = layout_of(self.plan, self.recorder.state, self.case_plan, side, self.launch);
+        let options = LaunchOptions { layout, ..LaunchOptions::of(self.plan) };
         if self.executor.interrupted() {
             return Err(Interrupted);
         }
@@ -299,7 +302,7 @@ impl LaunchRunner<'_, '_> {
         };
         let pid = live.session.pid();
         let (case, launch) = (self.case, self.launch);
-        self.emit(&Event::WorkerOpened { case, side, launch, part, hello, pid });
+        self.emit(&Event::WorkerOpened { case, side, launch, part, layout, hello, pid });
         Ok(Some(live))
     }
 
@@ -382,6 +385,7 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
+                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
@@ -565,8 +569,8 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
         let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
+        let limits = warm_up::limits(place.placement, known_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
@@ -624,6 +628,7 @@ impl LaunchRunner<'_, '_> {
                     times.iter().map(|(ns, step_ns)| SampleLength::least_iterations(*ns, *step_ns)).max();
                 SampleLength { iterations: earlier.iterations.max(least.unwrap_or(0)), ..earlier }
             });
+            let length = self.case_plan.design.planted.map_or(length, |share| length.carrying(share));
             for live in live_sides.iter_mut().flatten().filter(|live| group.contains(&live.side)) {
                 live.length = Some(length);
             }
@@ -666,7 +671,7 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
-                live.audit.add(&reply, elapsed_ns);
+                live.audit.account(&reply, elapsed_ns);
                 self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;
                 self.emit(&Event::Sampled(SampleEvent {
@@ -699,7 +704,8 @@ impl LaunchRunner<'_, '_> {
     /// Returns the iterations that a side runs for a sample: more than the counted ones if a slowdown is planted in it.
     fn planted(&self, live: Option<&LiveSide>, length: SampleLength) -> SampleLength {
         let is_head = live.is_some_and(|live| self.case_plan.sides[live.side].origin == Origin::Head);
-        self.case_plan.design.planted.filter(|_| is_head).map_or(length, |share| length.planted(share))
+        let more = self.case_plan.design.planted.filter(|_| is_head).map_or(0, |share| length.planted(share));
+        SampleLength { iterations: length.iterations + more, ..length }
     }
 
     /// Whether a side is metered in this launch: in the first launches, and further on if these differ.
@@ -723,6 +729,9 @@ impl LaunchRunner<'_, '_> {
         placement: u32,
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
+        if self.case_plan.design.stage == Stage::Layouts {
+            return Ok(());
+        }
         for slot in live_sides.iter_mut() {
             if !slot.as_ref().is_some_and(|live| self.is_to_be_metered(live)) {
                 continue;
@@ -780,14 +789,15 @@ impl LaunchRunner<'_, '_> {
             })
         })?;
         let Some(reply) = reply else { return Ok(None) };
+        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         if let Some(live) = slot.as_mut() {
             live.last = Some(LastSample {
                 handle: live.handle(),
                 round,
                 index: (lead_in + iterations).saturating_sub(1),
             });
+            live.audit.add(Observed { reply: &reply, mode, iterations, sent_ns, elapsed_ns });
         }
-        let elapsed_ns = self.executor.now_ns().saturating_sub(sent_ns);
         let refuted = slot.as_ref().and_then(|live| {
             let step_ns = live.clock_step_ns;
             refutation(&reply, iterations, elapsed_ns, step_ns, &live.suspended, self.executor)

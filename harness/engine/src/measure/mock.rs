@@ -29,6 +29,8 @@ const DISTURBANCE_NS: u64 = 3_600_000_000_000;
 pub(super) struct Moment {
     /// Earlier launches of the worker.
     pub(super) launch: u32,
+    /// The layout of its program.
+    pub(super) layout: u32,
     /// The placement.
     pub(super) placement: u32,
     /// The round.
@@ -337,8 +339,15 @@ impl Executor for MockExecutor {
             absent_modes: script.absent_modes.clone(),
         };
         let (world, script) = (Rc::clone(&self.world), Rc::clone(script));
-        let session =
-            MockSession { world, script, worker, launch, placements: BTreeMap::new(), next_handle: 1 };
+        let session = MockSession {
+            world,
+            script,
+            worker,
+            launch,
+            layout: options.layout,
+            placements: BTreeMap::new(),
+            next_handle: 1,
+        };
         Ok(Opened { session: Box::new(session), hello })
     }
 
@@ -383,6 +392,7 @@ struct MockSession {
     script: Rc<Script>,
     worker: usize,
     launch: u32,
+    layout: u32,
     placements: BTreeMap<u64, MockPlacement>,
     next_handle: u64,
 }
@@ -391,6 +401,7 @@ impl MockSession {
     fn moment(&self, placement: &MockPlacement, round: u64) -> Moment {
         Moment {
             launch: self.launch,
+            layout: self.layout,
             placement: placement.number,
             round,
             count: placement.count,

@@ -14,6 +14,7 @@ mod executor;
 mod following;
 mod frame;
 mod launch;
+mod layouts;
 #[cfg(test)]
 mod mock;
 mod order;
@@ -39,6 +40,9 @@ pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};
 pub use following::follow_side;
 pub use frame::has_answer;
 pub use launch::Interrupted;
+pub use layouts::compared;
+pub use plausible::TimeAudit;
+pub(crate) use plausible::suspicions;
 pub use process::{ProcessExecutor, describe, forget_repository};
 pub use profiling::profile_side;
 pub use sample_length::{LEAD_IN_TARGET_NS, MIN_CLOCK_STEPS, SampleLength};

@@ -223,7 +223,8 @@ impl ProcessSession {
         let crashed = |reason: String| CallError::Ended(Outcome::new(OutcomeKind::Crashed, reason));
         let scratch =
             Scratch::new().map_err(|e| crashed(format!("cannot create a folder for its files: {e}")))?;
-        let Some((program, arguments)) = worker.command.split_first() else {
+        let command = worker.in_layout(options.layout);
+        let Some((program, arguments)) = command.split_first() else {
             return Err(crashed("its command is empty".into()));
         };
         let mut command = Command::new(program);

@@ -10,6 +10,11 @@ const LONG_ITERATION_NS: f64 = 10_000_000.0;
 /// Most iterations of a sample, however fast they are.
 const MAX_ITERATIONS: f64 = 100_000_000.0;
 
+/// Factor by which a planted slowdown may exceed the intended share.
+const PLANT_ERROR: f64 = 1.05;
+/// Distance from a whole number of iterations that is due to rounding.
+const WHOLE: f64 = 1e-6;
+
 /// Iterations of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleLength {
@@ -47,11 +52,23 @@ impl SampleLength {
         Some(Self { iterations: chosen.iterations.max(floor), ..chosen })
     }
 
-    /// Returns the length with a planted slowdown: at least one iteration more, while the nominal ones are counted.
+    /// Returns the length that a sample needs to carry a planted slowdown: so many iterations that the next whole number
+    /// of further ones is that share of them, or exceeds it by a twentieth of it at most.
     #[must_use]
-    pub fn planted(self, share: f64) -> Self {
-        let more = (self.iterations as f64 * share).round().max(1.0) as u64;
-        Self { iterations: self.iterations + more, ..self }
+    pub fn carrying(self, share: f64) -> Self {
+        let is_exact = |iterations: &u64| {
+            let length = Self { iterations: *iterations, ..self };
+            length.planted(share) as f64 <= *iterations as f64 * share * PLANT_ERROR
+        };
+        // Rounding up adds less than one iteration, which is a twentieth of twenty.
+        let most = self.iterations.saturating_add((20.0 / share).ceil() as u64);
+        let iterations = (self.iterations..most).find(is_exact).unwrap_or(most);
+        Self { iterations, ..self }
+    }
+
+    /// Returns the iterations of a planted slowdown, which are run and not counted: at least one.
+    pub fn planted(self, share: f64) -> u64 {
+        (self.iterations as f64 * share - WHOLE).ceil().max(1.0) as u64
     }
 }
 
@@ -81,9 +98,27 @@ mod tests {
 
     #[test]
     fn a_slowdown_is_planted_in_whole_iterations() {
-        let length = SampleLength { iterations: 200, lead_in: 10 };
-        assert_eq!(length.planted(0.05), SampleLength { iterations: 210, lead_in: 10 });
-        assert_eq!(SampleLength { iterations: 1, lead_in: 0 }.planted(0.05).iterations, 2);
+        let planted = |iterations, share| {
+            let length = SampleLength { iterations, lead_in: 10 }.carrying(share);
+            assert_eq!(length.lead_in, 10);
+            (length.iterations, length.planted(share))
+        };
+        assert_eq!(planted(200, 0.05), (200, 10));
+        assert_eq!(planted(1, 1.0), (1, 1));
+        assert_eq!(planted(1, 2.0), (1, 2));
+        // The one sample in which a single iteration more is just the share, and not twice the work.
+        assert_eq!(planted(1, 0.03), (32, 1));
+        assert_eq!(planted(1, 0.3), (10, 3));
+        assert_eq!(planted(100_000_000, 0.015), (100_000_000, 1_500_000));
+        for (iterations, share) in (1..200).flat_map(|n| [0.01, 0.015, 0.07, 0.5, 0.75, 4.0].map(|s| (n, s)))
+        {
+            let (length, more) = planted(iterations, share);
+            let is = more as f64 / length as f64;
+            assert!(
+                length >= iterations && (share - 1e-9..=share * 1.05).contains(&is),
+                "{iterations} {share}"
+            );
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
-use super::{SampleLength, WarmUp};
+use super::{SampleLength, TimeAudit, WarmUp};
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +57,8 @@ pub struct LaunchRow {
     pub unix_ms: u64,
     /// Parts and sides, in the order in which their workers were opened.
     pub opened: Vec<(u32, usize)>,
+    /// Layouts of the programs of sides, where it is not the first.
+    pub layouts: BTreeMap<usize, u32>,
     /// Breakdown of its time; absent if it was interrupted.
     pub timing: Option<LaunchTiming>,
     /// Reason why none of its blocks counts, if that is so.
@@ -94,6 +96,8 @@ pub struct SideState {
     pub usage: Vec<UsageRow>,
     /// Notes of its worker for the user, each once.
     pub notes: Vec<String>,
+    /// Audits of its worker's times, one for each launch.
+    pub audits: Vec<TimeAudit>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -178,6 +182,7 @@ impl CaseState {
                     anchor_ns: *anchor_ns,
                     unix_ms: *unix_ms,
                     opened: Vec::new(),
+                    layouts: BTreeMap::new(),
                     timing: None,
                     dropped: None,
                 });
@@ -212,14 +217,16 @@ impl CaseState {
             | Event::Tuned { side, .. }
             | Event::Checked { side, .. }
             | Event::WorkerFinished { side, .. }
+            | Event::Audited { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
                     self.pending.clear();
                 }
-                if let Event::WorkerOpened { launch, part, side, .. } = event
+                if let Event::WorkerOpened { launch, part, side, layout, .. } = event
                     && let Some(row) = self.launch_mut(*launch)
                 {
+                    row.layouts.insert(*side, *layout);
                     row.opened.push((*part, *side));
                 }
                 if let Some(side) = self.sides.get_mut(*side) {
@@ -442,6 +449,7 @@ impl SideState {
                 peak_rss_bytes: *peak_rss_bytes,
                 cpu_ns: *cpu_ns,
             }),
+            Event::Audited { audit, .. } => self.audits.push(audit.clone()),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

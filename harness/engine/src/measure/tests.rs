@@ -3,6 +3,7 @@
 mod effects;
 mod failures;
 mod following;
+mod layouts;
 mod memory;
 mod metered;
 mod order;
@@ -60,6 +61,7 @@ impl Scenario {
                 skip: None,
                 expect: OutcomeKind::Ok,
                 memory_bytes: None,
+                layout: None,
             };
             let sides_of_plan = VARIANTS.into_iter().take(sides.len()).enumerate().map(side).collect();
             plans.push(CasePlan {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::{BenchmarkId, standard};
-use perfharness_record::{ComparisonRecord, LookPlan, Origin, RunRecord, Side, Stage};
-use perfharness_verdict::judge::share_to_plant;
+use perfharness_contract::BenchmarkId;
+use perfharness_record::compare::Plant;
+use perfharness_record::{LookPlan, Origin, Side, Stage};
 
 use super::{CaseDesign, CasePlan, Plan};
 
@@ -12,7 +12,7 @@ use super::{CaseDesign, CasePlan, Plan};
 /// number of launches.
 pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<CasePlan> {
     let mut cases = Vec::new();
-    for case in &plan.cases {
+    for case in plan.cases.iter().filter(|case| case.design.stage.is_first()) {
         for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
             let Some(launches) = flags.get(&side.benchmark) else { continue };
             let reference = side.reference.map(|at| Side { reference: None, ..case.sides[at].clone() });
@@ -32,25 +32,25 @@ pub fn confirmation(plan: &Plan, flags: &BTreeMap<BenchmarkId, u32>) -> Vec<Case
     cases
 }
 
-/// The pairs again, each with a slowdown that nine of ten such runs should find.
-pub fn planted(plan: &Plan, record: &RunRecord) -> Vec<CasePlan> {
-    let comparisons = record.base.as_ref().map(|base| base.comparisons.as_slice()).unwrap_or_default();
-    let again = |case: &CasePlan| {
-        let head = case.sides.iter().find(|side| side.origin == Origin::Head)?;
-        let is_wall =
-            |c: &&ComparisonRecord| c.candidate == head.benchmark && c.metric.as_str() == standard::WALL_TIME;
-        let comparison = comparisons.iter().find(is_wall)?;
-        let share = share_to_plant(comparison.smallest_detectable?)?;
-        let launches = comparison.launches.len() as u32;
-        Some(CasePlan {
-            design: CaseDesign {
-                looks: Some(LookPlan::Fixed { launches }),
-                terms: None,
-                planted: Some(share),
+/// Cases that show whether a row can vary: each benchmark beside itself, with a slowdown planted in one of the two.
+///
+/// Both sides are the judged code, so that what it changed does not add to the slowdown.
+pub fn planted(plan: &Plan, plants: &BTreeMap<BenchmarkId, Plant>) -> Vec<CasePlan> {
+    let mut cases = Vec::new();
+    for case in plan.cases.iter().filter(|case| case.design.stage.is_first()) {
+        for side in case.sides.iter().filter(|side| side.origin == Origin::Head) {
+            let Some(Plant { share, terms }) = plants.get(&side.benchmark) else { continue };
+            let design = CaseDesign {
+                // It ends as soon as it is seen, and not by chance before.
+                looks: Some(LookPlan::Sequential),
+                terms: Some(*terms),
+                planted: Some(*share),
                 stage: Stage::Planted,
-            },
-            ..case.clone()
-        })
-    };
-    plan.cases.iter().filter_map(again).collect()
+            };
+            let before = Side { origin: Origin::Base, reference: None, ..side.clone() };
+            let ours = Side { reference: Some(0), ..side.clone() };
+            cases.push(CasePlan { sides: vec![before, ours], design, ..case.clone() });
+        }
+    }
+    cases
 }

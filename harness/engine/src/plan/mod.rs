@@ -2,21 +2,22 @@
 
 mod again;
 mod catalog;
-
+mod layouts;
 mod pairs;
 mod redefinition;
 mod select;
 
 pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
-pub use pairs::pairs;
+pub use layouts::{LAYOUT_LAUNCHES, with_layouts};
+pub use pairs::{Judging, any_needs_gpu, needs_gpu, pairs};
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use perfharness_contract::{Effort, Name};
+use perfharness_contract::{BenchmarkId, Effort, Name};
 use perfharness_record::{Design, LookPlan, Side, Stage};
 use perfharness_verdict::judge::RowTerms;
 use schemars::JsonSchema;
@@ -104,6 +105,18 @@ impl Plan {
 
     /// Benchmarks that are going to be measured.
     pub fn measured(&self) -> usize {
-        self.cases.iter().flat_map(|c| &c.sides).filter(|s| s.skip.is_none()).count()
+        self.first().flat_map(|c| &c.sides).filter(|s| s.skip.is_none()).count()
+    }
+
+    /// Cases of the first stage.
+    pub fn first(&self) -> impl Iterator<Item = &CasePlan> {
+        self.cases.iter().filter(|case| case.design.stage.is_first())
+    }
+
+    /// Returns the number of the case in which the layouts of a benchmark are compared.
+    pub fn layouts_of(&self, benchmark: &BenchmarkId) -> Option<usize> {
+        self.cases.iter().position(|case| {
+            case.design.stage == Stage::Layouts && case.sides.iter().any(|side| side.benchmark == *benchmark)
+        })
     }
 }

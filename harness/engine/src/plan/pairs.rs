@@ -1,21 +1,72 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
+use perfharness_contract::{MetricDef, VariantDef, standard};
+use perfharness_record::compare::GatePolicy;
 use perfharness_record::{LookPlan, Origin, Side};
-use perfharness_verdict::judge::{RowTerms, time_counts};
+use perfharness_verdict::judge::{Adapter, RowTerms, Subject, time_counts};
 
 use super::{CaseDesign, CasePlan, Catalog, Selection};
 
 /// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
 const LAUNCHES_TO_COUNT: u32 = 2;
 
-/// A case for each benchmark: the base's side and ours, where both have it by the same definition. Workers of the base are
-/// numbered behind ours, of which there are `heads`; a change beyond `delta`, a log-ratio, matters.
+/// The need of a variant that computes on a GPU.
+const GPU: &str = "gpu";
+
+/// Everything that the terms of a pair follow from, except for the pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Judging<'a> {
+    /// The changes that matter.
+    pub policy: &'a GatePolicy,
+    /// The device that computes for a GPU.
+    pub adapter: Adapter,
+}
+
+impl Judging<'_> {
+    /// The terms by which the gate judges the wall time of a pair.
+    fn terms(&self, side: &Side, variant: &VariantDef) -> RowTerms {
+        let wall = MetricDef::time(standard::WALL_TIME, "");
+        let uses_gpu = is_for_gpu(variant);
+        let subject = Subject {
+            benchmark: &side.benchmark,
+            metric: &wall,
+            role: variant.role,
+            uses_gpu,
+            reference_uses_gpu: uses_gpu,
+            adapter: self.adapter,
+        };
+        self.policy.terms(&subject, None, 0.0)
+    }
+}
+
+/// Whether a benchmark of a case computes on a GPU.
+pub fn needs_gpu(catalog: &Catalog, case: &CasePlan) -> bool {
+    case.sides.iter().filter_map(|side| variant(catalog, side)).any(is_for_gpu)
+}
+
+/// Whether a variant computes on a GPU.
+fn is_for_gpu(variant: &VariantDef) -> bool {
+    variant.needs.iter().any(|need| need == GPU)
+}
+
+/// Whether a benchmark of a selection computes on a GPU.
+pub fn any_needs_gpu(catalog: &Catalog, selection: &Selection) -> bool {
+    selection.cases.iter().any(|case| needs_gpu(catalog, case))
+}
+
+/// The definition of the variant of a side.
+fn variant<'c>(catalog: &'c Catalog, side: &Side) -> Option<&'c VariantDef> {
+    catalog.definition(side.benchmark.workload.as_str())?.variant(&side.benchmark.variant)
+}
+
+/// A case for each benchmark: the base's side and ours, where both have it by the same definition, with the terms that it
+/// is judged by. Workers of the base are numbered behind ours, of which there are `heads`.
 pub fn pairs(
     catalog: &Catalog,
     head: &Selection,
     base: &Selection,
     heads: usize,
-    delta: f64,
+    judging: Judging<'_>,
 ) -> Vec<CasePlan> {
     let counterpart = |case: &CasePlan, side: &Side| {
         let same = base.cases.iter().find(|other| {
@@ -27,11 +78,9 @@ pub fn pairs(
     };
     let mut pairs = Vec::new();
     for case in &head.cases {
-        let roles =
-            catalog.definition(case.workload.as_str()).map(|d| d.variants.as_slice()).unwrap_or_default();
         for side in &case.sides {
-            let counts =
-                roles.iter().find(|v| v.id == side.benchmark.variant).is_none_or(|v| time_counts(v.role));
+            let variant = variant(catalog, side);
+            let counts = variant.is_none_or(|variant| time_counts(variant.role));
             let before = counterpart(case, side).filter(|_| side.skip.is_none());
             let counts_only = !counts || before.is_none();
             let reference = before.is_some().then_some(0);
@@ -40,12 +89,7 @@ pub fn pairs(
                 sides: before.into_iter().chain([ours]).collect(),
                 design: CaseDesign {
                     looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
-                    terms: Some(RowTerms {
-                        threshold: delta,
-                        must_see: 0.25_f64.ln_1p(),
-                        calibrated: None,
-                        layout_spread: 0.0,
-                    }),
+                    terms: variant.map(|variant| judging.terms(side, variant)),
                     ..CaseDesign::default()
                 },
                 ..case.clone()
@@ -53,4 +97,39 @@ pub fn pairs(
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use perfharness_contract::Effort;
+    use serde_json::json;
+
+    use super::*;
+    use crate::plan::select;
+
+    #[test]
+    fn each_pair_has_the_terms_of_its_own_row() {
+        let definition = serde_json::from_value(json!({
+            "id": "sort", "version": 1, "cases": [{"id": "n10"}],
+            "variants": [{"id": "slow", "role": "slow"}, {"id": "fast"}, {"id": "own"}, {"id": "gpu", "needs": ["gpu"]}]
+        }));
+        let mut catalog = Catalog::default();
+        assert_eq!(catalog.add(0, vec![definition.unwrap()]), Vec::<String>::new());
+        let selection = select(&catalog, &["all".parse().unwrap()], Effort::Standard).unwrap();
+        assert!(any_needs_gpu(&catalog, &selection));
+        let policy = json!({
+            "time": 0.05, "must-see": 0.4,
+            "limit": [{"benchmark": "sort/*/own", "metric": "wall-time", "threshold": 0.2, "must-see": 0.3}]
+        });
+        let policy: GatePolicy = serde_json::from_value(policy).unwrap();
+        let terms = |adapter| -> Vec<(f64, f64)> {
+            let cases = pairs(&catalog, &selection, &selection, 1, Judging { policy: &policy, adapter });
+            let terms = cases.iter().map(|case| case.design.terms.unwrap());
+            terms.map(|terms| (terms.threshold, terms.must_see)).collect()
+        };
+        let of = |threshold: f64, must_see: f64| (threshold.ln_1p(), must_see.ln_1p());
+        let (default, own) = (of(0.05, 0.4), of(0.2, 0.3));
+        assert_eq!(terms(Adapter::Software), [default, default, own, of(0.5, 0.4)]);
+        assert_eq!(terms(Adapter::Hardware), [default, default, own, default]);
+    }
 }

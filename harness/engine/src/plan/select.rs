@@ -70,6 +70,7 @@ pub fn select(catalog: &Catalog, patterns: &[Pattern], effort: Effort) -> Result
                         skip: special.skip,
                         expect: special.expect,
                         memory_bytes: special.memory_bytes,
+                        layout: None,
                     }
                 })
                 .collect();

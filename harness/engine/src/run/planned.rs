@@ -5,13 +5,18 @@ use std::sync::Arc;
 
 use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
-use perfharness_record::{Design, Machine, Pattern, SelectedRecord};
+use perfharness_record::baseline::calibration::Calibration;
+use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord, WorkerCommand};
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
+use perfharness_verdict::judge::Adapter;
 
 use super::workers::{ask, insist_on_workloads};
 use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
 use crate::measure::ProcessExecutor;
-use crate::plan::{CasePlan, Catalog, Plan, Selection, defined_by_base, pairs, select};
+use crate::plan::{
+    CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, pairs, select, with_layouts,
+};
 use crate::probe::listed_adapter;
 use crate::read_machine;
 
@@ -38,11 +43,21 @@ impl PlannedRun {
         if let Some((name, known)) = request.settings.unknown(&catalog) {
             return Err(RunError::Setting { name, known });
         }
+        let machine = OnceCell::new();
+        // A driver is asked only where something computes on a GPU.
+        let adapter = |selection: &Selection, catalog: &Catalog, listener: &mut dyn Listener| {
+            if any_needs_gpu(catalog, selection) {
+                machine.get_or_init(|| machine_of(&request, listener)).adapter()
+            } else {
+                Adapter::Hardware
+            }
+        };
         let (cases, base) = match &request.against {
             ComparedWith::References => (select(&catalog, &patterns, run.effort)?.cases, None),
-            ComparedWith::Itself { delta } => {
+            ComparedWith::Itself { policy } => {
                 let selection = select(&catalog, &patterns, run.effort)?;
-                let mut cases = pairs(&catalog, &selection, &selection, 0, *delta);
+                let judging = Judging { policy, adapter: adapter(&selection, &catalog, listener) };
+                let mut cases = pairs(&catalog, &selection, &selection, 0, judging);
                 // A benchmark that is measured for its counts alone has no time to calibrate.
                 cases.retain(|case| case.design.looks.is_none());
                 if cases.is_empty() {
@@ -67,7 +82,17 @@ impl PlannedRun {
                 let cases = if base.identical {
                     Vec::new()
                 } else {
-                    pairs(&catalog, &selection, &before, run.workers.len(), base.delta)
+                    let adapter = adapter(&selection, &catalog, listener);
+                    let judging = Judging { policy: &base.policy, adapter };
+                    let pairs = pairs(&catalog, &selection, &before, run.workers.len(), judging);
+                    // A comparison of layouts serves times, and fewer launches do not judge any.
+                    let judges = |launches: u32| launches as usize >= MIN_LAUNCHES_TO_DECIDE;
+                    let workers: Vec<&WorkerCommand> = run.workers.iter().chain(&base.workers).collect();
+                    if run.launches.is_none_or(judges) {
+                        with_layouts(pairs, &catalog, &workers)
+                    } else {
+                        pairs
+                    }
                 };
                 let base = BaseFacts {
                     source: base.source.clone(),
@@ -81,7 +106,7 @@ impl PlannedRun {
             }
         };
         let plan = plan(&request, &catalog, cases);
-        Ok(Self { request, catalog, base, plan, machine: OnceCell::new() })
+        Ok(Self { request, catalog, base, plan, machine })
     }
 
     /// The plan.
@@ -99,6 +124,17 @@ impl PlannedRun {
         self.base.as_ref()
     }
 
+    /// Lets each row end as the calibration of this machine class says, which is known once the machine is.
+    pub fn set_calibration(&mut self, calibration: &Calibration) {
+        for case in &mut self.plan.cases {
+            let Some(head) = case.sides.iter().find(|side| side.origin == Origin::Head) else { continue };
+            let calibrated = calibration.of(&head.benchmark, case.version);
+            if let (Some(terms), Some(calibrated)) = (&mut case.design.terms, calibrated) {
+                terms.calibrated = Some(calibrated.sd);
+            }
+        }
+    }
+
     /// Starts the workers of the plan, for launches in which nothing is timed.
     pub fn executor(&self) -> ProcessExecutor {
         let others = match &self.request.against {
@@ -111,14 +147,7 @@ impl PlannedRun {
 
     /// The machine with the adapter that the run uses. A driver that fails is no reason not to measure anything else.
     pub fn machine(&self, listener: &mut dyn Listener) -> &Machine {
-        self.machine.get_or_init(|| {
-            let gpu = listed_adapter(&self.request.run.device).map_err(|error| {
-                let fault = format!("the process that lists the adapters {error}");
-                listener.note(&Note::NoAdapter { fault: fault.clone() });
-                fault
-            });
-            read_machine(self.request.machine_class.as_deref(), gpu.as_ref().map(Option::as_ref))
-        })
+        self.machine.get_or_init(|| machine_of(&self.request, listener))
     }
 
     /// Begins the run at a place, or goes on with the one that was cut off there.
@@ -128,6 +157,15 @@ impl PlannedRun {
     pub fn begin(self, place: RecordPlace, listener: &mut dyn Listener) -> Result<Run, RunError> {
         Run::begin(self, place, listener)
     }
+}
+
+fn machine_of(request: &RunSpec, listener: &mut dyn Listener) -> Machine {
+    let gpu = listed_adapter(&request.run.device).map_err(|error| {
+        let fault = format!("the process that lists the adapters {error}");
+        listener.note(&Note::NoAdapter { fault: fault.clone() });
+        fault
+    });
+    read_machine(request.machine_class.as_deref(), gpu.as_ref().map(Option::as_ref))
 }
 
 /// The selection of another build: maybe nothing, which is no mistake of the user's, and maybe because none of its workers
@@ -142,7 +180,7 @@ fn select_known(catalog: &Catalog, patterns: &[Pattern], request: &RunSpec) -> S
 fn plan(request: &RunSpec, catalog: &Catalog, cases: Vec<CasePlan>) -> Plan {
     let is_timed = |case: &&CasePlan| match request.against {
         // A benchmark without a base has no time to compare.
-        ComparedWith::Base(_) => case.sides.len() > 1,
+        ComparedWith::Base(_) => case.design.stage.is_first() && case.sides.len() > 1,
         ComparedWith::References | ComparedWith::Itself { .. } => {
             case.sides.iter().any(|side| side.skip.is_none())
         }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use perfharness_contract::SettingKind;
+use perfharness_record::compare::GatePolicy;
 use perfharness_record::{Redefinition, SourceState, VersionsRecord, WorkerCommand};
 
 use crate::plan::Catalog;
@@ -60,11 +61,10 @@ pub enum ComparedWith {
     References,
     /// Each benchmark is compared with that of another build.
     Base(Box<BaseBuild>),
-    /// Each benchmark is compared with itself: the differences are noise. A change of a time beyond `delta`, a log-ratio,
-    /// matters.
+    /// Each benchmark is compared with itself: the differences are noise.
     Itself {
-        /// The log-ratio.
-        delta: f64,
+        /// The changes that matter.
+        policy: Box<GatePolicy>,
     },
 }
 
@@ -81,8 +81,8 @@ pub struct BaseBuild {
     pub identical: bool,
     /// Differences of the configuration that the record names.
     pub redefined: Vec<Redefinition>,
-    /// The log-ratio beyond which a change of a time matters.
-    pub delta: f64,
+    /// The changes that matter, which each pair is measured for.
+    pub policy: GatePolicy,
 }
 
 /// Targets of the paths among the settings.

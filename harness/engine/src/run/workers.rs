@@ -55,6 +55,7 @@ pub(super) fn ask(
         settings: BTreeMap::new(),
         memory_limit_bytes: None,
         deadline: request.timeout.min(DESCRIBE_TIMEOUT),
+        layout: 0,
     };
     let mut catalog = Catalog::default();
     for (number, command) in commands.iter().enumerate() {

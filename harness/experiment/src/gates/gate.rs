@@ -64,7 +64,7 @@ pub(super) fn gate(
 ) -> anyhow::Result<(Vec<PairRow>, Vec<GateOutcome>, Option<f64>)> {
     let policies = thresholds
         .iter()
-        .map(|threshold| Ok(TimePolicy { threshold: Limit::new(*threshold)? }))
+        .map(|threshold| Ok(TimePolicy { threshold: Limit::new(*threshold)?, ..TimePolicy::HARDWARE }))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let mut load = None;
     let mut measured = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn gate(
     // Every flag needs as many fresh launches as its own threshold requires.
     let needed = |first: &First, policy: TimePolicy| {
         let flagged = first.judgement.needs_confirmation();
-        flagged.then(|| confirmation_launches(&first.estimate, policy, Direction::Lower)).flatten()
+        flagged.then(|| confirmation_launches(&first.estimate, policy.delta(), Direction::Lower)).flatten()
     };
     let mut fresh: Vec<Option<Pair>> = Vec::new();
     for (kernel, _, first) in &measured {
@@ -190,8 +190,8 @@ fn judge(
         dropped_blocks,
         blocks,
         ended: Ended::Look { launches },
-        calibrated: None,
+        terms: policy.terms(),
     };
-    let judgement = judge_paired(&run, policy, Direction::Lower).context("a time has a direction")?;
+    let judgement = judge_paired(&run, Direction::Lower).context("a time has a direction")?;
     Ok((estimate, judgement))
 }

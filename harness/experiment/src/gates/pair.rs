@@ -9,6 +9,7 @@ use perfharness_engine::measure::CaseState;
 use perfharness_engine::request::RunRequest;
 use perfharness_engine::run::{BaseBuild, ComparedWith, PlannedRun, RecordPlace, Run, RunSpec, Silent};
 use perfharness_known_work::VARIABLE;
+use perfharness_record::compare::GatePolicy;
 use perfharness_record::{SourceState, WorkerCommand};
 use perfharness_verdict::Paired;
 use tempfile::TempDir;
@@ -36,7 +37,7 @@ pub(super) fn workers(planted: f64) -> anyhow::Result<[WorkerCommand; 2]> {
         name: name.into(),
         command: vec![program.clone(), "worker".into()],
         env: BTreeMap::from([(VARIABLE.to_owned(), format!("time={factor:.3}"))]),
-        folder: None,
+        ..WorkerCommand::default()
     };
     Ok([worker("base", 1.0), worker("head", planted)])
 }
@@ -65,7 +66,7 @@ impl Pair {
             identical: false,
             redefined: Vec::new(),
             // Each threshold of the experiment has its own judge.
-            delta: 0.0,
+            policy: GatePolicy::default(),
         };
         let request = RunSpec {
             against: ComparedWith::Base(Box::new(base)),

@@ -79,6 +79,7 @@ fn sequential(
         settings: std::collections::BTreeMap::new(),
         memory_limit_bytes: None,
         deadline: DEADLINE,
+        layout: 0,
     };
     let failed = |error: CallError| anyhow::anyhow!("{kernel}: {error:?}");
     let Opened { mut session, .. } = executor.launch(worker, &options).map_err(failed)?;

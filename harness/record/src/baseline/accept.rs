@@ -7,7 +7,7 @@ use perfharness_contract::{
     VariantDef, WorkloadDef, standard,
 };
 
-use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, SPEED_UP};
+use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, Former, SPEED_UP};
 use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
 /// Terms of an acceptance, beside the records.
@@ -150,7 +150,6 @@ pub fn accept(
                     accepted: old.accepted,
                     metrics: old.metrics.iter().filter_map(|(k, f)| Some((k.clone(), f.middle()?))).collect(),
                 });
-                entry.calibrated = old.calibrated.filter(|_| old.definition == entry.definition);
             }
             // What these runs would have measured if it were still there.
             None if terms.only.is_empty() && scope.holds(old) => {
@@ -311,7 +310,7 @@ fn entry(id: &BenchmarkId, number: u32, measured: &[(&RunRecord, &BenchmarkRecor
         efforts: efforts(case, variant),
         role: benchmark.role,
         expected: benchmark.expected,
-        calibrated: None,
+        calibrated: Former::default(),
         metrics,
         before: None,
     })

@@ -1,4 +1,4 @@
-//! Baseline files: read strictly, written canonically.
+//! Files of the folder of baselines: read strictly, written canonically.
 //!
 //! A file is only read if it is, to the byte, what this module writes for what it says. That one rule refuses whatever
 //! was truncated, damaged, edited by hand, merged wrongly or has a key twice: each line carries a digest of its content,
@@ -6,31 +6,75 @@
 //! benchmarks merge.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry};
+use super::calibration::{CALIBRATION_VERSION, ENDING, is_calibration};
+use super::{Acceptance, BASELINE_VERSION, Baseline, Conditions, Entry, Former};
 use crate::file::{read_regular, write_atomically};
 use crate::json::BASELINE_LIMITS;
 use crate::{file_name, json};
 
-/// Why a baseline could not be read or written.
+/// Kind of a file in the folder of baselines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The accepted figures of a machine class.
+    Baseline,
+    /// The calibration of a machine class.
+    Calibration,
+}
+
+impl Kind {
+    fn version(self) -> u32 {
+        match self {
+            Self::Baseline => BASELINE_VERSION,
+            Self::Calibration => CALIBRATION_VERSION,
+        }
+    }
+
+    fn next_step(self) -> &'static str {
+        match self {
+            Self::Baseline => {
+                "restore it from git, or make it again with `perfharness baseline accept`; baselines are not edited by hand"
+            }
+            Self::Calibration => {
+                "restore it from git, or remove it and make it again with `perfharness calibrate`; calibrations are not edited by hand"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Baseline => "baseline",
+            Self::Calibration => "calibration",
+        })
+    }
+}
+
+/// Why a file of the folder could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The file cannot be read.
-    #[error("cannot read the baseline {}: {source}", path.display())]
+    #[error("cannot read the {kind} {}: {source}", path.display())]
     Read {
+        /// Kind of the file.
+        kind: Kind,
         /// The file.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,
     },
-    /// The file is no baseline, or not whole.
-    #[error("the baseline {} is damaged: {what}; {NEXT_STEP}", path.display())]
+    /// The file is not of its kind, or not whole.
+    #[error("the {kind} {} is damaged: {what}; {}", path.display(), kind.next_step())]
     Damaged {
+        /// Kind of the file.
+        kind: Kind,
         /// The file.
         path: PathBuf,
         /// Reason, as a clause.
@@ -38,18 +82,23 @@ pub enum BaselineError {
     },
     /// The file was written by a later version.
     #[error(
-        "the baseline {} has format {found}; this perfharness reads format {BASELINE_VERSION}: update perfharness",
-        path.display()
+        "the {kind} {} has format {found}; this perfharness reads formats up to {}: update perfharness",
+        path.display(),
+        kind.version()
     )]
     Version {
+        /// Kind of the file.
+        kind: Kind,
         /// The file.
         path: PathBuf,
         /// The version in it.
         found: u64,
     },
     /// The file cannot be written.
-    #[error("cannot write the baseline {}: {source}", path.display())]
+    #[error("cannot write the {kind} {}: {source}", path.display())]
     Write {
+        /// Kind of the file.
+        kind: Kind,
         /// The file.
         path: PathBuf,
         /// Error of the system.
@@ -57,17 +106,112 @@ pub enum BaselineError {
     },
 }
 
-const NEXT_STEP: &str = "restore it from git, or make it again with `perfharness baseline accept`; baselines are not edited by hand";
+/// Content of a file of the folder.
+pub(super) trait Kept: Sized {
+    /// Kind of the file.
+    const KIND: Kind;
+
+    /// Reads the content of a file of a known format, unchecked.
+    fn from_json(text: &str) -> Result<Self, serde_json::Error>;
+
+    /// Returns the one text of the content in a format.
+    fn to_text(&self, format: u32) -> Result<String, serde_json::Error>;
+
+    /// Checks that the content makes sense, which no digest can tell.
+    fn check(&self) -> Result<(), String>;
+
+    /// The machine class that it is of.
+    fn class(&self) -> &str;
+
+    /// Name of the file for a machine class.
+    fn name_for(class: &str) -> String;
+}
+
+/// Reads the file of a machine class in a folder; `None` where there is none.
+pub(super) fn read_kept<T: Kept>(folder: &Path, class: &str) -> Result<Option<T>, BaselineError> {
+    let path = folder.join(T::name_for(class));
+    match read_path::<T>(&path) {
+        Err(BaselineError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Ok(other) if other.class() != class => {
+            let what = format!("it holds the figures of the machine class {}", other.class());
+            Err(BaselineError::Damaged { kind: T::KIND, path, what })
+        }
+        other => other.map(Some),
+    }
+}
+
+fn read_path<T: Kept>(path: &Path) -> Result<T, BaselineError> {
+    let text = read_regular(path, BASELINE_LIMITS.bytes).map_err(|source| BaselineError::Read {
+        kind: T::KIND,
+        path: path.into(),
+        source,
+    })?;
+    parse_kept(path, &text)
+}
+
+/// Reads the content of a file; `path` is for messages.
+pub(super) fn parse_kept<T: Kept>(path: &Path, content: &[u8]) -> Result<T, BaselineError> {
+    let kind = T::KIND;
+    let damaged = |what: String| BaselineError::Damaged { kind, path: path.into(), what };
+    let text =
+        std::str::from_utf8(content).map_err(|error| damaged(format!("it is not a text ({error})")))?;
+    // Git may write files with the line ends of the system.
+    let text = text.replace("\r\n", "\n");
+    if text.trim().is_empty() {
+        return Err(damaged("it is empty".into()));
+    }
+    // The version first: a later format may not parse otherwise.
+    let format =
+        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is not JSON ({error})")))?;
+    let found = format.ok_or_else(|| damaged("it does not say its format".into()))?;
+    let format = u32::try_from(found).ok().filter(|format| (1..=kind.version()).contains(format));
+    let Some(format) = format else {
+        return Err(BaselineError::Version { kind, path: path.into(), found });
+    };
+    let content = T::from_json(&text).map_err(|error| damaged(error.to_string()))?;
+    let due = content.to_text(format).map_err(|error| damaged(error.to_string()))?;
+    if due != text {
+        let same = due.lines().zip(text.lines()).take_while(|(due, found)| due == found).count();
+        return Err(damaged(format!("line {} is not as it was written", same + 1)));
+    }
+    content.check().map_err(damaged)?;
+    Ok(content)
+}
+
+/// Writes a file into its folder, whole or not at all, and returns its path.
+pub(super) fn write_kept<T: Kept>(folder: &Path, content: &T) -> Result<PathBuf, BaselineError> {
+    let (kind, class) = (T::KIND, content.class());
+    let path = folder.join(T::name_for(class));
+    let named = file_name::check_id(class).map_err(std::io::Error::other).and_then(|()| {
+        let told = || std::io::Error::other(format!("a machine class does not end with {ENDING}"));
+        if class.ends_with(ENDING) { Err(told()) } else { Ok(()) }
+    });
+    let text = named.and_then(|()| content.to_text(kind.version()).map_err(std::io::Error::from));
+    let written = text.and_then(|text| {
+        // What could not be read again must not take the place of what can.
+        json::check(&text, BASELINE_LIMITS)?;
+        write_atomically(&path, text.as_bytes())
+    });
+    match written {
+        Ok(()) => Ok(path),
+        Err(source) => Err(BaselineError::Write { kind, path, source }),
+    }
+}
 
 /// The file's name for a machine class.
 pub fn name_for(class: &str) -> String {
     format!("{class}.json")
 }
 
+/// Whether a file of the folder, by its name, is a baseline. A calibration lies beside it.
+pub fn is_baseline(path: &Path) -> bool {
+    path.extension().is_some_and(|ext| ext == "json") && !is_calibration(path)
+}
+
 /// The accepted figures of one machine class, as a file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "perfharness baseline, format 1")]
+#[schemars(title = "perfharness baseline, format 2")]
 pub(crate) struct Head {
     /// Version of this format.
     #[serde(rename = "format")]
@@ -91,9 +235,9 @@ pub(crate) struct Head {
 /// A line with a digest of the rest of it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
-struct Sealed<T> {
+pub(super) struct Sealed<T> {
     #[serde(flatten)]
-    content: T,
+    pub(super) content: T,
     digest: Digest,
 }
 
@@ -102,15 +246,7 @@ struct Sealed<T> {
 /// # Errors
 /// When the file cannot be read, is damaged, or has a format of another version.
 pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, BaselineError> {
-    let path = folder.join(name_for(class));
-    match read(&path) {
-        Err(BaselineError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Ok(other) if other.class != class => {
-            let what = format!("it holds the figures of the machine class {}", other.class);
-            Err(BaselineError::Damaged { path, what })
-        }
-        other => other.map(Some),
-    }
+    read_kept(folder, class)
 }
 
 /// Reads every baseline of a folder; one that is not there has none. A damaged one is an error even if another would do.
@@ -118,15 +254,23 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Baseline>, Baseli
 /// # Errors
 /// When the folder cannot be listed, or a file not be read, is damaged, or has a format of another version.
 pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
+    read_all_kept(folder, is_baseline)
+}
+
+/// Reads every file of a folder that `is_one` by its path.
+pub(super) fn read_all_kept<T: Kept>(
+    folder: &Path,
+    is_one: fn(&Path) -> bool,
+) -> Result<Vec<T>, BaselineError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(BaselineError::Read { path: folder.into(), source }),
+        Err(source) => return Err(BaselineError::Read { kind: T::KIND, path: folder.into(), source }),
     };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
+    paths.retain(|path| is_one(path));
     paths.sort();
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(|path| read_path(path)).collect()
 }
 
 /// Reads a baseline.
@@ -134,9 +278,7 @@ pub fn read_all(folder: &Path) -> Result<Vec<Baseline>, BaselineError> {
 /// # Errors
 /// When the file cannot be read, is damaged, or has a format of another version.
 pub fn read(path: &Path) -> Result<Baseline, BaselineError> {
-    let text = read_regular(path, BASELINE_LIMITS.bytes)
-        .map_err(|source| BaselineError::Read { path: path.into(), source })?;
-    parse(path, &text)
+    read_path(path)
 }
 
 /// Reads a baseline from the content of a file; `path` is for messages, and has the class for its name.
@@ -144,37 +286,58 @@ pub fn read(path: &Path) -> Result<Baseline, BaselineError> {
 /// # Errors
 /// When the content is damaged or has a format of another version.
 pub fn parse(path: &Path, content: &[u8]) -> Result<Baseline, BaselineError> {
-    let damaged = |what: String| BaselineError::Damaged { path: path.into(), what };
-    let text =
-        std::str::from_utf8(content).map_err(|error| damaged(format!("it is not a text ({error})")))?;
-    // Git may write files with the line ends of the system.
-    let text = text.replace("\r\n", "\n");
-    if text.trim().is_empty() {
-        return Err(damaged("it is empty".into()));
+    parse_kept(path, content)
+}
+
+impl Kept for Baseline {
+    const KIND: Kind = Kind::Baseline;
+
+    fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let head: Head = serde_json::from_str(text)?;
+        Ok(Self {
+            class: head.class,
+            facts: head.facts,
+            conditions: head.conditions,
+            acceptances: head.acceptances,
+            // The digest of a line is checked with the text of the whole file.
+            benchmarks: head.benchmarks.into_iter().map(|line| line.content).collect(),
+        })
     }
-    // The version first: a later format may not parse otherwise.
-    let format =
-        json::check(&text, BASELINE_LIMITS).map_err(|error| damaged(format!("it is not JSON ({error})")))?;
-    let found = format.ok_or_else(|| damaged("it does not say its format".into()))?;
-    if found != u64::from(BASELINE_VERSION) {
-        return Err(BaselineError::Version { path: path.into(), found });
+
+    fn to_text(&self, format: u32) -> Result<String, serde_json::Error> {
+        let Self { class, facts, conditions, acceptances, benchmarks } = self;
+        let own = serde_json::to_string(&(format, class, conditions, facts, acceptances))?;
+        let mut text = format!(
+            "{{\n\"format\": {format},\n\"class\": {},\n\"conditions\": {},\n\"facts\": {},\n\"acceptances\": [",
+            serde_json::to_string(class)?,
+            serde_json::to_string(conditions)?,
+            serde_json::to_string(facts)?,
+        );
+        lines(&mut text, acceptances)?;
+        text.push_str("],\n\"digest\": ");
+        text.push_str(&serde_json::to_string(&digest(&own))?);
+        text.push_str(",\n\"benchmarks\": [");
+        if format == 1 {
+            sealed_lines(&mut text, benchmarks)?;
+        } else {
+            let current = |entry: &Entry| Entry { calibrated: Former::default(), ..entry.clone() };
+            sealed_lines(&mut text, &benchmarks.iter().map(current).collect::<Vec<_>>())?;
+        }
+        text.push_str("]\n}\n");
+        Ok(text)
     }
-    let head: Head = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-    let baseline = Baseline {
-        class: head.class,
-        facts: head.facts,
-        conditions: head.conditions,
-        acceptances: head.acceptances,
-        // The digest of a line is checked with the text of the whole file.
-        benchmarks: head.benchmarks.into_iter().map(|line| line.content).collect(),
-    };
-    let due = to_text(&baseline).map_err(|error| damaged(error.to_string()))?;
-    if due != text {
-        let same = due.lines().zip(text.lines()).take_while(|(due, found)| due == found).count();
-        return Err(damaged(format!("line {} is not as it was written", same + 1)));
+
+    fn check(&self) -> Result<(), String> {
+        sensible(self)
     }
-    sensible(&baseline).map_err(damaged)?;
-    Ok(baseline)
+
+    fn class(&self) -> &str {
+        &self.class
+    }
+
+    fn name_for(class: &str) -> String {
+        name_for(class)
+    }
 }
 
 /// Checks that a baseline makes sense, which no digest can tell.
@@ -209,29 +372,20 @@ fn sensible(baseline: &Baseline) -> Result<(), String> {
 /// # Errors
 /// When a figure is no finite number, which JSON cannot say.
 pub fn to_text(baseline: &Baseline) -> Result<String, serde_json::Error> {
-    let Baseline { class, facts, conditions, acceptances, benchmarks } = baseline;
-    let own = serde_json::to_string(&(BASELINE_VERSION, class, conditions, facts, acceptances))?;
-    let mut text = format!(
-        "{{\n\"format\": {BASELINE_VERSION},\n\"class\": {},\n\"conditions\": {},\n\"facts\": {},\n\"acceptances\": [",
-        serde_json::to_string(class)?,
-        serde_json::to_string(conditions)?,
-        serde_json::to_string(facts)?,
-    );
-    lines(&mut text, acceptances)?;
-    text.push_str("],\n\"digest\": ");
-    text.push_str(&serde_json::to_string(&digest(&own))?);
-    text.push_str(",\n\"benchmarks\": [");
-    let sealed = benchmarks.iter().map(|content| {
+    Kept::to_text(baseline, BASELINE_VERSION)
+}
+
+pub(super) fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+/// A line for each item, with its digest.
+pub(super) fn sealed_lines<T: Serialize>(text: &mut String, items: &[T]) -> Result<(), serde_json::Error> {
+    let sealed = items.iter().map(|content| {
         let own = serde_json::to_string(content)?;
         Ok(Sealed { content, digest: digest(&own) })
     });
-    lines(&mut text, &sealed.collect::<Result<Vec<_>, serde_json::Error>>()?)?;
-    text.push_str("]\n}\n");
-    Ok(text)
-}
-
-fn digest(text: &str) -> Digest {
-    Digest::of(text.as_bytes())
+    lines(text, &sealed.collect::<Result<Vec<_>, serde_json::Error>>()?)
 }
 
 /// A line for each item.
@@ -249,18 +403,7 @@ fn lines<T: Serialize>(text: &mut String, items: &[T]) -> Result<(), serde_json:
 /// # Errors
 /// When it cannot be written; an older file is then still there.
 pub fn write(folder: &Path, baseline: &Baseline) -> Result<PathBuf, BaselineError> {
-    let path = folder.join(name_for(&baseline.class));
-    let named = file_name::check_id(&baseline.class).map_err(std::io::Error::other);
-    let text = named.and_then(|()| to_text(baseline).map_err(std::io::Error::from));
-    let written = text.and_then(|text| {
-        // What could not be read again must not take the place of what can.
-        json::check(&text, BASELINE_LIMITS)?;
-        write_atomically(&path, text.as_bytes())
-    });
-    match written {
-        Ok(()) => Ok(path),
-        Err(source) => Err(BaselineError::Write { path, source }),
-    }
+    write_kept(folder, baseline)
 }
 
 #[cfg(test)]
@@ -295,7 +438,7 @@ mod tests {
             efforts: Effort::ALL.to_vec(),
             role: Role::Optimized,
             expected: OutcomeKind::Ok,
-            calibrated: Some(0.0123),
+            calibrated: Former::default(),
             metrics: [
                 ("syncs".to_owned(), figures(MetricKind::Exact, &[3.0])),
                 (
@@ -400,9 +543,22 @@ mod tests {
 
     #[test]
     fn a_version_from_the_future_is_told_apart_from_damage() {
-        let text = to_text(&baseline()).unwrap().replacen("\"format\": 1", "\"format\": 2", 1);
+        let text = to_text(&baseline()).unwrap().replacen("\"format\": 2", "\"format\": 3", 1);
         let error = parsed(text.as_bytes()).unwrap_err();
-        assert!(matches!(error, BaselineError::Version { found: 2, .. }), "{error}");
+        assert!(matches!(error, BaselineError::Version { found: 3, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_format_1_is_read_with_what_it_says_of_a_calibration_and_written_without() {
+        let mut former = baseline();
+        former.benchmarks[0].calibrated = Former::of(Some(0.0123));
+        former.benchmarks[1].calibrated = Former::of(None);
+        let text = Kept::to_text(&former, 1).unwrap();
+        assert!(text.contains("\"calibrated\":0.0123") && text.contains("\"calibrated\":null"), "{text}");
+        let read = parsed(text.as_bytes()).unwrap();
+        assert_eq!(read, former);
+        assert_eq!(to_text(&read).unwrap(), to_text(&baseline()).unwrap());
+        assert!(parsed(text.replacen("0.0123", "0.0124", 1).as_bytes()).is_err());
     }
 
     #[test]

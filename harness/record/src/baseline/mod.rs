@@ -1,9 +1,10 @@
 //! Accepted figures: what later measurements of a machine class are held against, and what they must contain.
 //!
 //! A baseline is made of several run records ([`accept`]), kept as one file for each machine class ([`mod@file`]), and is a
-//! pure function of records and of the baseline before it.
+//! pure function of records and of the baseline before it. A [`calibration`] lies beside it.
 
 pub mod accept;
+pub mod calibration;
 pub mod difference;
 pub mod file;
 pub mod nearest;
@@ -18,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the format of a baseline file. A reader refuses a version that it does not know.
 ///
-/// Changes: 1, the first.
-pub const BASELINE_VERSION: u32 = 1;
+/// Changes: 1, the first; 2, entries have no `calibrated`, which is in a file of its own. Format 1 is still read.
+pub const BASELINE_VERSION: u32 = 2;
 
 // It guards the claims, and hardly depends on the day.
 pub use perfharness_verdict::judge::SPEED_UP;
@@ -89,12 +90,44 @@ pub struct Entry {
     pub role: Role,
     /// The outcome that counts as success.
     pub expected: OutcomeKind,
-    /// The smallest effect that paired rounds of it show on this machine class, as a log-ratio, where calibrated.
-    pub calibrated: Option<f64>,
+    /// What a file of format 1 says of a calibration. Nothing reads it: it stood for fewer launches than a gate has.
+    #[serde(default, skip_serializing_if = "Former::is_absent")]
+    pub(crate) calibrated: Former,
     /// Metric id to its figures.
     pub metrics: BTreeMap<String, Figures>,
     /// Figures that were accepted before.
     pub before: Option<Before>,
+}
+
+/// A former field: what stood in the file, so that the file can be compared with what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Option<f64>", into = "Option<f64>")]
+#[schemars(with = "Option<f64>")]
+pub(crate) struct Former {
+    is_there: bool,
+    value: Option<f64>,
+}
+
+impl Former {
+    pub(crate) fn of(value: Option<f64>) -> Self {
+        Self { is_there: true, value }
+    }
+
+    fn is_absent(&self) -> bool {
+        !self.is_there
+    }
+}
+
+impl From<Option<f64>> for Former {
+    fn from(value: Option<f64>) -> Self {
+        Self::of(value)
+    }
+}
+
+impl From<Former> for Option<f64> {
+    fn from(former: Former) -> Self {
+        former.value
+    }
 }
 
 /// Accepted figures of one metric.

@@ -279,9 +279,13 @@ mod tests {
         let estimate = Estimate {
             theta: 0.5_f64.ln(),
             sd: Some(0.0),
+            standard_error: Some(0.0),
+            df: Some(7.0),
+            order_effect: None,
             interval: Some(Interval { lower: 0.5_f64.ln(), upper: 0.5_f64.ln() }),
             confidence: 0.99,
             launches: 8,
+            trimmed: 0,
             placements: 8,
             rounds: 16,
             empty_launches: 0,

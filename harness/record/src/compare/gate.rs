@@ -4,6 +4,9 @@ mod acknowledgement;
 mod against_base;
 mod against_baseline;
 mod confirmation;
+mod layouts;
+mod plants;
+mod suspect;
 #[cfg(test)]
 mod tests;
 
@@ -18,14 +21,17 @@ use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
 };
 use perfharness_verdict::judge::{
-    Account, Adapter, End, Expected, GateOutcome, Judgement, Pooled, Presence, SPEED_UP, Seen, SeenState,
-    Spread, Subject, Verdict, Why, account,
+    Account, End, Expected, GateOutcome, Judgement, Pooled, Presence, Reason, RowTerms, SPEED_UP, Seen,
+    SeenState, Spread, Subject, Verdict, Why, account,
 };
+pub use plants::{Plant, plants};
+use suspect::doubt_suspects;
 
 use super::policy::GatePolicy;
-use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION};
+use super::report::{Against, BaselineInfo, GateReport, GateRow, REPORT_VERSION, Remark};
 use crate::baseline::Baseline;
 use crate::baseline::accept::identity;
+use crate::baseline::calibration::{Calibrated, Calibration};
 use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, WorkerRecord};
 
 /// The terms that a record is judged by.
@@ -33,6 +39,8 @@ use crate::{BenchmarkRecord, MetricRecord, Outcome, RunRecord, SourceState, Work
 pub struct Terms<'a> {
     /// The accepted figures, where there are some.
     pub baseline: Option<&'a Baseline>,
+    /// The calibration of the machine class of the record, where there is one.
+    pub calibration: Option<&'a Calibration>,
     /// The changes that matter.
     pub policy: &'a GatePolicy,
     /// The command that measures a row again, without the benchmark.
@@ -55,8 +63,17 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     if let Some(baseline) = terms.baseline.filter(|_| !identical) {
         rows.extend(judging.against_baseline(baseline, &mut remarks));
     }
+    doubt_suspects(&mut rows, &judging);
+    remarks.extend(layouts::remarks(record));
     confirm_flags(&mut rows, &judging);
+    see_by_any(&mut rows);
     acknowledge(&mut rows, terms, &mut remarks);
+    let (planted, unseen) = judging.planted();
+    rows.extend(unseen);
+    if !planted.is_empty() {
+        let seen = planted.iter().filter(|planted| planted.is_seen).count();
+        remarks.push(Remark::Planted { seen, of: planted.len() });
+    }
     // A benchmark that failed fails the gate even where nothing judges it.
     for benchmark in record.benchmarks.iter().filter(|b| b.failed()) {
         let id = benchmark.id.to_string();
@@ -81,6 +98,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
         }),
         rows,
         remarks,
+        planted,
     }
 }
 
@@ -248,23 +266,42 @@ impl Judging<'_> {
         needs_one || busy.is_some()
     }
 
-    /// The device that computes for a GPU here.
-    fn adapter(&self) -> Adapter {
-        let machine = &self.record.machine;
-        if machine.has_software_adapter() {
-            Adapter::Software
-        } else if machine.no_gpu_times().is_some() {
-            Adapter::Unknown
-        } else {
-            Adapter::Hardware
-        }
+    /// The calibration of a benchmark on the machine class of the record.
+    fn calibrated(&self, id: &BenchmarkId) -> Option<&Calibrated> {
+        let calibration = self.terms.calibration.filter(|c| c.class == self.record.machine.class)?;
+        calibration.of(id, self.record.section().benchmark(id)?.definition)
     }
 
     /// The subject of a row about a metric of a benchmark.
     fn subject<'s>(&self, benchmark: &'s BenchmarkId, role: Role, metric: &'s MetricDef) -> Subject<'s> {
         let uses_gpu = self.uses_gpu(benchmark);
-        let adapter = self.adapter();
+        let adapter = self.record.machine.adapter();
         Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
+    }
+
+    /// The terms that a time of a benchmark is judged by.
+    fn row_terms(&self, subject: &Subject<'_>) -> RowTerms {
+        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
+        let layout_spread = self.record.explained_by_layout(subject.benchmark);
+        self.terms.policy.terms(subject, calibrated, layout_spread)
+    }
+}
+
+/// Lets a time pass that could not see what it must, where another time of the same benchmark that counts could.
+fn see_by_any(rows: &mut [GateRow]) {
+    let able = |row: &GateRow, must_see: f64| {
+        let could_see = row.judgement.evidence.could_see();
+        row.judgement.gates() && could_see.is_some_and(|could_see| could_see <= must_see)
+    };
+    let seen_by_another = |row: &GateRow| match row.judgement.reason {
+        Reason::CouldNotSee { must_see, .. } => rows.iter().any(|other| {
+            other.benchmark == row.benchmark && other.against == row.against && able(other, must_see)
+        }),
+        _ => false,
+    };
+    let places: Vec<usize> = (0..rows.len()).filter(|at| seen_by_another(&rows[*at])).collect();
+    for at in places {
+        rows[at].judgement = rows[at].judgement.clone().seen_by_another();
     }
 }
 

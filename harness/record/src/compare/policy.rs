@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use perfharness_contract::{BenchmarkId, Effort, MetricKind, WorkloadDef, standard};
-use perfharness_verdict::judge::{Bounds, ExactPolicy, Limit, SPEED_UP, SizePolicy, Subject, TimePolicy};
+use perfharness_verdict::judge::{
+    Bounds, ExactPolicy, Limit, RowTerms, SPEED_UP, SizePolicy, Subject, TimePolicy,
+};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::Pattern;
@@ -19,6 +21,9 @@ pub struct GatePolicy {
     pub time: Option<Limit>,
     /// The same for times of GPU workloads on a software adapter.
     pub software_time: Option<Limit>,
+    /// The share by which a slowdown must be visible in a time of each benchmark: one that could only have shown a larger
+    /// slowdown stays open.
+    pub must_see: Option<Limit>,
     /// The share by which a size has to change to matter.
     pub size: Option<Limit>,
     /// The bytes by which a size has to change to matter.
@@ -35,6 +40,23 @@ pub struct GatePolicy {
     /// True, the default, if workers read files of the sources when they run. Where they do not, builds that are
     /// the same to the byte need no measuring.
     pub reads_sources: Option<bool>,
+    /// Links of each side that are measured: the program as built, and others with the same code in another order. 1 to 16;
+    /// 4 by default.
+    #[serde(deserialize_with = "layouts")]
+    pub layouts: Option<u32>,
+}
+
+/// The most links of a side.
+const MOST_LAYOUTS: u32 = 16;
+
+fn layouts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let number = u32::deserialize(deserializer)?;
+    if (1..=MOST_LAYOUTS).contains(&number) {
+        return Ok(Some(number));
+    }
+    let message =
+        format!("`layouts` is {number}; write a number from 1, the program as built, to {MOST_LAYOUTS}");
+    Err(de::Error::custom(message))
 }
 
 /// A rule for some benchmarks and metrics. Whatever it leaves out stays as it is.
@@ -47,6 +69,8 @@ pub struct LimitRule {
     pub metric: Option<String>,
     /// For times: the share that does not matter yet.
     pub threshold: Option<Limit>,
+    /// For times: the share of a slowdown that must be visible.
+    pub must_see: Option<Limit>,
     /// For exact figures: the change that does not matter yet, in the metric's unit.
     pub slack: Option<Limit>,
     /// For sizes: the share that does not matter yet.
@@ -60,17 +84,19 @@ pub struct LimitRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bound {
     Threshold,
+    MustSee,
     Slack,
     Relative,
     Margin,
 }
 
 impl Bound {
-    const ALL: [Self; 4] = [Self::Threshold, Self::Slack, Self::Relative, Self::Margin];
+    const ALL: [Self; 5] = [Self::Threshold, Self::MustSee, Self::Slack, Self::Relative, Self::Margin];
 
     fn as_str(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
+            Self::MustSee => "must-see",
             Self::Slack => "slack",
             Self::Relative => "relative",
             Self::Margin => "margin",
@@ -80,6 +106,7 @@ impl Bound {
     fn is_set(self, rule: &LimitRule) -> bool {
         match self {
             Self::Threshold => rule.threshold.is_some(),
+            Self::MustSee => rule.must_see.is_some(),
             Self::Slack => rule.slack.is_some(),
             Self::Relative => rule.relative.is_some(),
             Self::Margin => rule.margin.is_some(),
@@ -90,7 +117,7 @@ impl Bound {
     /// is derived, as a time.
     fn is_for(self, kind: MetricKind) -> bool {
         match self {
-            Self::Threshold => matches!(kind, MetricKind::Time | MetricKind::Derived),
+            Self::Threshold | Self::MustSee => matches!(kind, MetricKind::Time | MetricKind::Derived),
             Self::Slack => kind == MetricKind::Exact,
             Self::Relative | Self::Margin => matches!(kind, MetricKind::Exact | MetricKind::Size),
         }
@@ -253,14 +280,26 @@ impl GatePolicy {
 
     /// The policy for a time where no rule says otherwise.
     pub fn time_default(&self) -> TimePolicy {
-        self.time.map_or(TimePolicy::HARDWARE, |threshold| TimePolicy { threshold })
+        let TimePolicy { threshold, must_see } = TimePolicy::HARDWARE;
+        TimePolicy { threshold: self.time.unwrap_or(threshold), must_see: self.must_see.unwrap_or(must_see) }
     }
 
     /// The policy for a time.
     pub fn time(&self, subject: &Subject<'_>) -> TimePolicy {
+        let default = subject.time_policy();
         let own = if subject.is_software() { self.software_time } else { self.time };
-        let named = self.rules(subject).filter_map(|rule| rule.threshold).last();
-        named.or(own).map_or_else(|| subject.time_policy(), |threshold| TimePolicy { threshold })
+        let threshold = self.rules(subject).filter_map(|rule| rule.threshold).last();
+        let must_see = self.rules(subject).filter_map(|rule| rule.must_see).last();
+        TimePolicy {
+            threshold: threshold.or(own).unwrap_or(default.threshold),
+            must_see: must_see.or(self.must_see).unwrap_or(default.must_see),
+        }
+    }
+
+    /// The terms that a time is judged by, with the standard deviation of launch values of identical sides, as a
+    /// calibration found it, and the spread of times over layouts, 0 where it is not known; both are log-ratios.
+    pub fn terms(&self, subject: &Subject<'_>, calibrated: Option<f64>, layout_spread: f64) -> RowTerms {
+        RowTerms { calibrated, layout_spread, ..self.time(subject).terms() }
     }
 
     /// The policy for a figure with little noise.
@@ -351,6 +390,7 @@ mod tests {
         let software = Subject { uses_gpu: true, adapter: Adapter::Software, ..time };
         assert_eq!(policy.time(&time).threshold.get(), 0.03);
         assert_eq!(policy.time(&software).threshold.get(), 0.5);
+        assert_eq!(policy.time(&software).must_see.get(), 0.25);
         assert_eq!(policy.exact(&subject(&id, &MetricDef::count("syncs", ""))), ExactPolicy::COUNTS);
         assert_eq!(policy.exact(&subject(&id, &MetricDef::bytes("upload-bytes", ""))), ExactPolicy::BYTES);
         assert_eq!(policy.size(&subject(&id, &MetricDef::bytes("heap-peak", ""))), SizePolicy::BYTES);
@@ -385,6 +425,17 @@ mod tests {
     }
 
     #[test]
+    fn the_terms_of_a_row_are_log_ratios_of_its_policy() {
+        let policy = policy("must-see = 0.5\n[[limit]]\nbenchmark = \"a\"\nmust-see = 0.1");
+        let (ours, other) = ("a/b/c".parse().unwrap(), "x/b/c".parse().unwrap());
+        let wall = MetricDef::time("wall-time", "");
+        let terms = policy.terms(&subject(&other, &wall), Some(0.04), 0.02);
+        assert_eq!((terms.threshold, terms.must_see), (0.03_f64.ln_1p(), 0.5_f64.ln_1p()));
+        assert_eq!((terms.calibrated, terms.layout_spread), (Some(0.04), 0.02));
+        assert_eq!(policy.terms(&subject(&ours, &wall), None, 0.0).must_see, 0.1_f64.ln_1p());
+    }
+
+    #[test]
     fn a_margin_goes_by_its_former_name_as_well() {
         let former = policy("size-floor = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nfloor = 2");
         assert_eq!(former, policy("size-margin = \"1 MiB\"\n[[limit]]\nbenchmark = \"a\"\nmargin = 2"));
@@ -402,7 +453,11 @@ mod tests {
     )]
     #[case::slack_of_a_time(
         "metric = \"wall-time\"\nslack = 1",
-        "`w` sets `slack` for the metric `wall-time`, which is not judged by it; set `threshold`"
+        "`w` sets `slack` for the metric `wall-time`, which is not judged by it; set `threshold` or `must-see`"
+    )]
+    #[case::sight_of_a_size(
+        "metric = \"peak-rss\"\nmust-see = 0.1",
+        "`w` sets `must-see` for the metric `peak-rss`"
     )]
     #[case::threshold_of_a_size("metric = \"peak-rss\"\nthreshold = 0.1", "set `relative` or `margin`")]
     #[case::threshold_of_a_count(

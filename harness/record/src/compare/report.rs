@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 /// Version of the format of a gate's JSON.
 ///
 /// Changes: 1, the first; 2, the reasons that the harness finds itself are names and figures in place of words, and the
-/// `floor` of a size is its `margin`. Reports of format 1 are still read.
-pub const REPORT_VERSION: u32 = 2;
+/// `floor` of a size is its `margin`; 3, the verdict `placement`, and `could_see` of a time in place of its
+/// `smallest_detectable`. Reports of formats 1 and 2 are still read.
+pub const REPORT_VERSION: u32 = 3;
 
 /// The report of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "perfharness gate report, format 2")]
+#[schemars(title = "perfharness gate report, format 3")]
 pub struct GateReport {
     /// Version of this format.
     pub format: u32,
@@ -33,6 +34,26 @@ pub struct GateReport {
     pub rows: Vec<GateRow>,
     /// Remarks beside the rows.
     pub remarks: Vec<Remark>,
+    /// Slowdowns that were planted to see whether the rows can vary, where some were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planted: Vec<PlantedRow>,
+}
+
+/// Result of a slowdown that was planted in a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlantedRow {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// The extra work, as a share.
+    pub share: f64,
+    /// The measured effect, as a log-ratio; absent where nothing was measured.
+    pub effect: Option<f64>,
+    /// The launches.
+    pub launches: usize,
+    /// Whether the rule of the gate calls it `regressed`.
+    pub is_seen: bool,
+    /// Whether the interval of the effect holds half of the planted work.
+    pub can_vary: bool,
 }
 
 /// A remark beside the rows of a gate. A file has it in words.
@@ -63,6 +84,29 @@ pub enum Remark {
         /// The metric of the acknowledgement.
         metric: String,
         /// Its reason.
+        reason: String,
+    },
+    /// Slowdowns were planted to see whether the rows can vary.
+    Planted {
+        /// Those that the gate saw.
+        seen: usize,
+        /// All of them.
+        of: usize,
+    },
+    /// Benchmarks were measured in several layouts.
+    Layouts {
+        /// Layouts of each side.
+        count: usize,
+        /// Benchmarks whose layouts differ, with the log-ratio of the slowest and the fastest.
+        differ: Vec<(String, f64)>,
+        /// Benchmarks whose layouts took turns, because they could not be compared.
+        untold: Vec<String>,
+    },
+    /// Benchmarks were measured in one layout.
+    OneLayout {
+        /// The benchmarks.
+        benchmarks: Vec<String>,
+        /// The reason, as a clause.
         reason: String,
     },
     /// In words.
@@ -96,6 +140,8 @@ pub enum Against {
     Baseline,
     /// The outcome that it is expected to end with.
     Expectation,
+    /// Itself, with a slowdown planted in one of the two.
+    Planted,
 }
 
 /// One judgement.
@@ -136,10 +182,11 @@ impl GateRow {
     /// The key to sort rows by: worst for the gate first, and then by name.
     pub fn key(&self) -> impl Ord {
         let weight = match self.judgement.verdict {
-            Verdict::Failed => 7,
-            Verdict::Regressed => 6,
-            Verdict::Redefined => 5,
-            Verdict::Inconclusive => 4,
+            Verdict::Failed => 8,
+            Verdict::Regressed => 7,
+            Verdict::Redefined => 6,
+            Verdict::Inconclusive => 5,
+            Verdict::Placement => 4,
             Verdict::Improved => 3,
             Verdict::NoBaseline => 2,
             Verdict::Unchanged => 1,
@@ -156,9 +203,11 @@ impl GateRow {
         }
     }
 
-    /// The verdict in one word; `advisory` where it cannot fail the gate and says something worse than unchanged.
+    /// The verdict in one word; `advisory` where it cannot fail the gate and says something worse than unchanged, and
+    /// `suspect` where its times are not believed.
     pub fn word(&self) -> &'static str {
         match self.judgement.verdict {
+            _ if self.judgement.is_suspect() => "suspect",
             Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive if !self.judgement.gates() => {
                 "advisory"
             }
@@ -180,6 +229,9 @@ pub struct Tally {
     pub improved: usize,
     /// Unchanged.
     pub unchanged: usize,
+    /// Within the spread of the layouts.
+    #[serde(default)]
+    pub placement: usize,
     /// Without a baseline.
     pub no_baseline: usize,
     /// Measured or judged in another way than before.
@@ -203,6 +255,7 @@ impl GateReport {
                 Verdict::Inconclusive => &mut tally.inconclusive,
                 Verdict::Improved => &mut tally.improved,
                 Verdict::Unchanged => &mut tally.unchanged,
+                Verdict::Placement => &mut tally.placement,
                 Verdict::NoBaseline => &mut tally.no_baseline,
                 Verdict::Redefined => &mut tally.redefined,
             };

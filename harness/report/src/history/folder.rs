@@ -162,10 +162,11 @@ pub fn read_gate(path: &Path) -> Result<GateReport, String> {
 /// # Errors
 /// Returns a message if the text is not such a report.
 pub fn parse_gate(text: &str) -> Result<GateReport, String> {
-    // Format 1 has words where later ones have figures, and is read all the same.
+    // Format 1 has words where later ones have figures, format 2 another figure of what a time could have shown; both are
+    // read all the same.
     let read = |format| json::read(text, RECORD_LIMITS, format);
     let report = match read(REPORT_VERSION) {
-        Err(JsonError::Version(1)) => read(1),
+        Err(JsonError::Version(earlier @ (1 | 2))) => read(earlier as u32),
         report => report,
     };
     report.map_err(|error| match error {

@@ -87,6 +87,7 @@ mod tests {
             skip: None,
             expect: OutcomeKind::Ok,
             memory_bytes: None,
+            layout: None,
         };
         let point = |at: u64, leak: f64| MemoryPoint {
             iterations: at * 20,

@@ -253,6 +253,7 @@ mod tests {
             skip: None,
             expect: OutcomeKind::Ok,
             memory_bytes: None,
+            layout: None,
         };
         let profile = match stacks {
             [] => Err("nothing to see".to_owned()),

@@ -6,13 +6,17 @@ use comfy_table::{Table, presets};
 use perfharness_contract::{BenchmarkId, standard};
 use perfharness_record::baseline::difference::Change;
 use perfharness_record::baseline::{Baseline, Figures};
+use perfharness_record::compare::PlantedRow;
 use perfharness_record::plain_text::plain;
 use perfharness_record::units;
-use perfharness_verdict::judge::Verdict;
+use perfharness_verdict::judge::{RowTerms, Verdict};
 use serde::Serialize;
 
 use super::Layout;
 use super::table::heading;
+
+/// Launches for which a calibration says what a gate could see: its first looks.
+pub const LOOKS: [usize; 3] = [16, 32, 64];
 
 /// Result of a calibration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,23 +36,16 @@ pub struct CalibrationRow {
     pub launches: usize,
     /// Standard deviation of launch values, as a log-ratio.
     pub sd: Option<f64>,
-    /// The smallest effect that nine of ten runs detect, as a log-ratio.
-    pub smallest_detectable: Option<f64>,
+    /// The terms that a gate judges it by.
+    pub terms: RowTerms,
+    /// The smallest slowdown, as a log-ratio, that a gate could see after each of [`LOOKS`].
+    pub sees: [Option<f64>; 3],
+    /// The one that was planted for, as a log-ratio.
+    pub could_see: Option<f64>,
     /// The verdict of a gate on identical sides.
     pub verdict: Option<Verdict>,
-    /// The planted slowdown; absent if this machine can only detect more than twice the time.
+    /// The planted slowdown; absent if nothing could be planted that a gate would see.
     pub planted: Option<PlantedRow>,
-}
-
-/// A planted slowdown.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PlantedRow {
-    /// The extra work, as a share.
-    pub share: f64,
-    /// The measured effect, as a log-ratio.
-    pub effect: f64,
-    /// Whether a gate would have found it.
-    pub found: bool,
 }
 
 /// Renders a baseline.
@@ -69,7 +66,7 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["benchmark", "accepted", "runs", "wall time", "detects from"]);
+    table.set_header(["benchmark", "accepted", "runs", "wall time"]);
     for entry in &baseline.benchmarks {
         let wall = entry.metrics.get(standard::WALL_TIME);
         let time = wall
@@ -80,7 +77,6 @@ pub fn render_baseline(baseline: &Baseline, layout: Layout) -> String {
             entry.accepted.to_string(),
             wall.map_or(0, |f| f.values.len()).to_string(),
             time,
-            entry.calibrated.map_or_else(|| "not calibrated".into(), |mde| units::percent(mde.exp_m1())),
         ]);
     }
     text.push_str(&table.to_string());
@@ -117,37 +113,61 @@ pub fn render_changes(class: &str, changes: &[(BenchmarkId, Change)]) -> String 
     text
 }
 
-/// Renders a calibration.
+/// Renders a calibration: every row, then the names of those that a gate gets wrong.
 pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_width(layout.width);
-    table.set_header(["benchmark", "launches", "sd", "detects from", "identical sides", "planted", "found"]);
+    let sees = LOOKS.map(|launches| format!("sees at {launches}"));
+    let [first, second, third] = sees.each_ref().map(String::as_str);
+    table.set_header([
+        "benchmark",
+        "launches",
+        "sd",
+        first,
+        second,
+        third,
+        "identical sides",
+        "planted",
+        "measured",
+    ]);
     let share = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| units::percent(v.exp_m1()));
     for row in &calibration.rows {
+        let [first, second, third] = row.sees.map(share);
+        let planted = row.planted.as_ref();
         table.add_row([
             row.benchmark.clone(),
             row.launches.to_string(),
             share(row.sd),
-            share(row.smallest_detectable),
+            first,
+            second,
+            third,
             row.verdict.map_or("-", Verdict::name).to_owned(),
-            share(row.planted.map(|planted| planted.share.ln_1p())),
-            row.planted.map_or("-".into(), |planted| {
-                format!("{} ({})", if planted.found { "yes" } else { "no" }, share(Some(planted.effect)))
+            share(planted.map(|planted| planted.share.ln_1p())),
+            planted.map_or("-".into(), |planted| {
+                format!("{}{}", share(planted.effect), if planted.is_seen { "" } else { ", not seen" })
             }),
         ]);
     }
-    let false_alarms = calibration.rows.iter().filter(|r| r.verdict == Some(Verdict::Regressed)).count();
-    let can = |row: &&CalibrationRow| {
-        row.smallest_detectable.is_some_and(|mde| mde <= calibration.threshold.ln_1p())
+    let named = |is_so: fn(&CalibrationRow) -> bool| -> Vec<&str> {
+        calibration.rows.iter().filter(|row| is_so(row)).map(|row| row.benchmark.as_str()).collect()
     };
-    let able = calibration.rows.iter().filter(can).count();
-    let planted = calibration.rows.iter().filter_map(|row| row.planted);
-    let found = planted.clone().filter(|planted| planted.found).count();
-    format!(
-        "{table}\n\n{able} of {} can detect a change of {}; {} before confirmation; {found} of {} found\n",
-        units::counted(calibration.rows.len(), "benchmark"),
-        units::percent(calibration.threshold),
-        units::counted(false_alarms, "false alarm"),
-        units::counted(planted.count(), "planted slowdown"),
-    )
+    let is_planted = |is_so: fn(&PlantedRow) -> bool| -> Vec<&str> {
+        let planted = calibration.rows.iter().filter_map(|row| row.planted.as_ref());
+        planted.filter(|planted| is_so(planted)).map(|planted| planted.benchmark.as_str()).collect()
+    };
+    let wrong = [
+        ("false alarms, before confirmation", named(|row| row.verdict == Some(Verdict::Regressed))),
+        ("cannot vary", is_planted(|planted| !planted.can_vary && !planted.is_seen)),
+        ("planted slowdowns not seen", is_planted(|planted| planted.can_vary && !planted.is_seen)),
+        ("nothing planted", named(|row| row.planted.is_none())),
+    ];
+    let mut text = format!(
+        "{table}\n\nA gate sees a slowdown from the share of the column of its launches on, and none below {}.\n",
+        units::percent(calibration.threshold)
+    );
+    for (what, rows) in wrong {
+        let rows = if rows.is_empty() { "none".to_owned() } else { rows.join(", ") };
+        let _ = writeln!(text, "{what}: {rows}");
+    }
+    text
 }

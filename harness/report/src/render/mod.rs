@@ -12,9 +12,7 @@ mod table;
 mod trace;
 mod words;
 
-pub use baseline::{
-    Calibration, CalibrationRow, PlantedRow, render_baseline, render_calibration, render_changes,
-};
+pub use baseline::{Calibration, CalibrationRow, LOOKS, render_baseline, render_calibration, render_changes};
 pub use export::{ExportFormat, export};
 pub use gate::{GateFormat, render_gate};
 pub use memory::render_memory;

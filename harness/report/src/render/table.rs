@@ -13,6 +13,7 @@ use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 
 use super::claims::{self, ClaimWords};
 use super::outcome::{self, SpeedUp};
+use super::words;
 
 /// Layout of the text. The text always has styles; the terminal removes them if they are unwanted.
 #[derive(Clone, Copy, Debug)]
@@ -110,12 +111,18 @@ pub(super) fn with_figures<'a>(benchmarks: &[&'a BenchmarkRecord]) -> Vec<&'a Be
     benchmarks.iter().copied().filter(|b| !b.metrics.is_empty()).collect()
 }
 
-/// Renders the notes of workers; each distinct note once.
+/// Renders the notes of workers, each distinct note once, and the times that are not believed.
 fn notes(benchmarks: &[&BenchmarkRecord], layout: Layout) -> String {
     let notes = benchmarks.iter().flat_map(|b| b.notes.iter().map(|note| (note, b.id.variant.as_str())));
     let mut text = String::new();
     for (note, variants) in grouped(notes) {
         detail(&mut text, &format!("{}: {note}", variants.join(", ")), layout, 2);
+    }
+    for benchmark in benchmarks {
+        for suspicion in &benchmark.suspect {
+            let line = format!("{} suspect: {}", benchmark.id.variant, words::suspected(suspicion));
+            detail(&mut text, &line, layout, 2);
+        }
     }
     text
 }

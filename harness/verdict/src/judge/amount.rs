@@ -1,6 +1,6 @@
 use perfharness_contract::Direction;
 
-use super::zone::worse;
+use super::worsening::worse;
 use super::{Evidence, ExactPolicy, Judgement, Reason, SizePolicy, Verdict, Why};
 use crate::median;
 

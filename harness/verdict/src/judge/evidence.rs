@@ -63,9 +63,17 @@ pub struct PairedEvidence {
     pub verdict_if_kept: Option<Verdict>,
     /// The smallest change that matters, as a share.
     pub threshold: f64,
-    /// The smallest effect, as a log-ratio, that this many launches of this spread find in nine of ten runs.
-    pub smallest_detectable: Option<f64>,
-    /// The chance of an effect at least this bad if the true one is exactly at the threshold.
+    /// The smallest slowdown, as a log-ratio, that the row could have seen:
+    /// [`RowTerms::could_see`](super::RowTerms::could_see). In files of format 2, the smallest that it would have found in
+    /// nine of ten runs.
+    #[serde(default, alias = "smallest_detectable")]
+    pub could_see: Option<f64>,
+    /// The spread, as a log-ratio, of the times that the same object code has when it is linked in other orders; 0 if it
+    /// is not known.
+    #[serde(default)]
+    pub layout_spread: f64,
+    /// The chance of an effect at least this bad if there is none. In files of format 2, if it is exactly at the
+    /// threshold.
     pub p_value: Option<f64>,
     /// The end of the measurement.
     pub ended: Ended,
@@ -95,9 +103,17 @@ pub struct UnpairedEvidence {
     pub df: f64,
     /// The smallest change that matters, as a share.
     pub threshold: f64,
-    /// The smallest effect, as a log-ratio, that as many runs of this spread find in nine of ten cases.
-    pub smallest_detectable: Option<f64>,
-    /// The chance of an effect at least this bad if the true one is exactly at the threshold.
+    /// The smallest slowdown, as a log-ratio, that the row could have seen:
+    /// [`RowTerms::could_see`](super::RowTerms::could_see). In files of format 2, the smallest that it would have found in
+    /// nine of ten cases.
+    #[serde(default, alias = "smallest_detectable")]
+    pub could_see: Option<f64>,
+    /// The spread, as a log-ratio, of the times that the same object code has when it is linked in other orders; 0 if it
+    /// is not known.
+    #[serde(default)]
+    pub layout_spread: f64,
+    /// The chance of an effect at least this bad if there is none. In files of format 2, if it is exactly at the
+    /// threshold.
     pub p_value: Option<f64>,
 }
 
@@ -119,12 +135,31 @@ pub enum Ended {
 }
 
 impl Evidence {
-    /// The chance of an effect at least this bad if the true one is exactly at the threshold; absent where no time was
-    /// judged, or where it could not be.
+    /// The chance of an effect at least this bad if there is none; absent where no time was judged, or where it could not
+    /// be.
     pub fn p_value(&self) -> Option<f64> {
         match self {
             Self::TimePaired(evidence) => evidence.p_value,
             Self::TimeUnpaired(evidence) => evidence.p_value,
+            Self::None | Self::Identical { .. } | Self::Exact { .. } | Self::Size { .. } => None,
+        }
+    }
+
+    /// The threshold and the layout spread that a time was judged by, as log-ratios; absent for other figures.
+    pub fn limits(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::TimePaired(evidence) => Some((evidence.threshold.ln_1p(), evidence.layout_spread)),
+            Self::TimeUnpaired(evidence) => Some((evidence.threshold.ln_1p(), evidence.layout_spread)),
+            Self::None | Self::Identical { .. } | Self::Exact { .. } | Self::Size { .. } => None,
+        }
+    }
+
+    /// The smallest slowdown that a time could have shown, as a log-ratio; absent for other figures, and where it has no
+    /// interval.
+    pub fn could_see(&self) -> Option<f64> {
+        match self {
+            Self::TimePaired(evidence) => evidence.could_see,
+            Self::TimeUnpaired(evidence) => evidence.could_see,
             Self::None | Self::Identical { .. } | Self::Exact { .. } | Self::Size { .. } => None,
         }
     }

@@ -7,12 +7,14 @@ use super::{Confirmation, Evidence, GateOutcome, Why};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Worse by more than the threshold, beyond the noise.
+    /// Worse, beyond the noise, and by at least the threshold.
     Regressed,
-    /// Better by more than the threshold, beyond the noise.
+    /// Better, beyond the noise, and by at least the threshold.
     Improved,
-    /// No change as large as the threshold, beyond the noise.
+    /// No change as large as what the row could have seen.
     Unchanged,
+    /// A change that linking the same object code in another order makes, too: shown, and never a failure.
+    Placement,
     /// The data leave it open.
     Inconclusive,
     /// There is nothing to compare with.
@@ -30,6 +32,7 @@ impl Verdict {
             Self::Regressed => "regressed",
             Self::Improved => "improved",
             Self::Unchanged => "unchanged",
+            Self::Placement => "placement",
             Self::Inconclusive => "inconclusive",
             Self::NoBaseline => "no-baseline",
             Self::Redefined => "redefined",
@@ -43,13 +46,28 @@ impl Verdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
 pub enum Reason {
-    /// The change is beyond the threshold; with noise, its whole interval is.
+    /// The change is beyond the threshold; with noise, its interval is also beyond zero.
     BeyondThreshold,
-    /// The change is within the threshold on both sides; with noise, its whole interval is.
+    /// The change is within the threshold on both sides; with noise, its upper bound is within what the row could have
+    /// seen.
     WithinThreshold,
-    /// The interval holds changes that matter and changes that do not: it may be a regression.
+    /// The upper bound exceeds what the row could have seen: it may be a regression.
     AcrossThreshold,
-    /// The interval excludes a regression, but not that it is an improvement or no change.
+    /// The row could not have seen a change that it must be able to see.
+    CouldNotSee {
+        /// The smallest change that it could have seen, as a log-ratio.
+        could_see: f64,
+        /// The change that it must be able to see, as a log-ratio.
+        must_see: f64,
+    },
+    /// The change is no larger than the spread of the times that the same object code has when it is linked in other
+    /// orders.
+    WithinLayouts {
+        /// That spread, as a log-ratio.
+        spread: f64,
+    },
+    /// The interval excludes a regression, but not that it is an improvement or no change. Only in files of earlier
+    /// versions.
     NotWorse,
     /// Too few launches for any verdict.
     TooFewLaunches {
@@ -116,7 +134,7 @@ pub enum Reason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "because", rename_all = "kebab-case")]
 pub enum Advisory {
-    /// Calibration says that this machine cannot see a change as large as the threshold.
+    /// Calibration says that this machine cannot see a change as large as the threshold. Only in files of earlier versions.
     TooNoisy {
         /// The smallest effect that this machine tells from no change, as a log-ratio.
         smallest_detectable: f64,
@@ -219,6 +237,17 @@ impl Judgement {
         Self::new(Verdict::Inconclusive, Reason::Unusable { why: why.into() }, Evidence::None)
     }
 
+    /// The same comparison of times that are not believed, which decides nothing.
+    #[must_use]
+    pub fn doubt(self, why: Why) -> Self {
+        Self { verdict: Verdict::Inconclusive, reason: Reason::Unusable { why }, ..self }
+    }
+
+    /// Whether its times are not believed.
+    pub fn is_suspect(&self) -> bool {
+        matches!(self.reason, Reason::Unusable { why: Why::Suspect(_) | Why::BaseSuspect(_) })
+    }
+
     /// The same judgement, which cannot fail the gate.
     #[must_use]
     pub fn advise(mut self, why: Advisory) -> Self {
@@ -231,6 +260,18 @@ impl Judgement {
     /// Whether it can fail the gate. A benchmark that failed always can, because no noise explains that.
     pub fn gates(&self) -> bool {
         self.advisory.is_empty() || self.verdict == Verdict::Failed
+    }
+
+    /// The judgement of a time that could not see what it must, where another metric of the same benchmark could:
+    /// unchanged. Any other stays as it is.
+    #[must_use]
+    pub fn seen_by_another(self) -> Self {
+        match self.reason {
+            Reason::CouldNotSee { .. } => {
+                Self { verdict: Verdict::Unchanged, reason: Reason::WithinThreshold, ..self }
+            }
+            _ => self,
+        }
     }
 
     /// Whether figures were compared. Neither a benchmark that was not there nor one without a baseline was.
@@ -257,9 +298,11 @@ impl Judgement {
             Verdict::Redefined => GateOutcome::Redefined,
             // With `NotWorse` it is open how good it is, but not that it is good enough.
             Verdict::Inconclusive if self.reason != Reason::NotWorse => GateOutcome::Undecided,
-            Verdict::Inconclusive | Verdict::Improved | Verdict::Unchanged | Verdict::NoBaseline => {
-                GateOutcome::Ok
-            }
+            Verdict::Inconclusive
+            | Verdict::Improved
+            | Verdict::Unchanged
+            | Verdict::Placement
+            | Verdict::NoBaseline => GateOutcome::Ok,
         }
     }
 }
@@ -278,6 +321,7 @@ mod tests {
     #[case::regressed(Verdict::Regressed, GateOutcome::Regressed, GateOutcome::Ok)]
     #[case::improved(Verdict::Improved, GateOutcome::Ok, GateOutcome::Ok)]
     #[case::unchanged(Verdict::Unchanged, GateOutcome::Ok, GateOutcome::Ok)]
+    #[case::placement(Verdict::Placement, GateOutcome::Ok, GateOutcome::Ok)]
     #[case::inconclusive(Verdict::Inconclusive, GateOutcome::Undecided, GateOutcome::Ok)]
     #[case::no_baseline(Verdict::NoBaseline, GateOutcome::Ok, GateOutcome::Ok)]
     #[case::redefined(Verdict::Redefined, GateOutcome::Redefined, GateOutcome::Ok)]
@@ -310,6 +354,7 @@ mod tests {
             Verdict::Regressed,
             Verdict::Improved,
             Verdict::Unchanged,
+            Verdict::Placement,
             Verdict::Inconclusive,
             Verdict::NoBaseline,
             Verdict::Redefined,
@@ -317,7 +362,7 @@ mod tests {
         ];
         assert_eq!(
             serde_json::to_string(&all).unwrap(),
-            r#"["regressed","improved","unchanged","inconclusive","no-baseline","redefined","failed"]"#
+            r#"["regressed","improved","unchanged","placement","inconclusive","no-baseline","redefined","failed"]"#
         );
         assert_eq!(
             serde_json::to_string(&all.map(Verdict::name)).unwrap(),

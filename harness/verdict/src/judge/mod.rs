@@ -12,17 +12,19 @@ mod operating;
 mod outcome;
 mod policy;
 mod rules;
+mod suspicion;
 mod terms;
 mod time_paired;
 mod time_unpaired;
 mod why;
-mod zone;
+mod worsening;
 
 pub use accounting::{Account, AccountError, Expected, Presence, Seen, SeenState, account};
 pub use acknowledgement::Bounds;
 pub use amount::{ExactFigure, Spread, judge_exact, judge_size};
 pub use confirmation::{
-    CONFIRMATION_ALPHA, Confirmation, MAX_CONFIRMATION_LAUNCHES, Recheck, confirm, confirmation_launches,
+    CONFIRMATION_ALPHA, Confirmation, MAX_CONFIRMATION_LAUNCHES, MIN_CONFIRMATION_LAUNCHES, Recheck, confirm,
+    confirmation_launches,
 };
 pub use discovery::{FALSE_DISCOVERY_RATE, benjamini_hochberg};
 pub use evidence::{Ended, Evidence, PairedEvidence, UnpairedEvidence};
@@ -30,10 +32,11 @@ pub use judgement::{Advisory, Judgement, Reason, Verdict};
 pub use outcome::GateOutcome;
 pub use perfharness_contract::Direction;
 pub use policy::{
-    ExactPolicy, GROWTH_MARGIN_BYTES, Limit, LimitError, RESIDENT_MARGIN_BYTES, SIZE_MARGIN_BYTES,
+    ExactPolicy, GROWTH_MARGIN_BYTES, Limit, LimitError, MUST_SEE, RESIDENT_MARGIN_BYTES, SIZE_MARGIN_BYTES,
     SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
 pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, share_to_plant, time_counts};
+pub use suspicion::Suspicion;
 pub use terms::RowTerms;
 pub use time_paired::{MAX_DROPPED_SHARE, PairedRun, judge_paired};
 pub use time_unpaired::{MIN_BASELINE_RUNS, Pooled, RunFigure, StoredBaseline, judge_unpaired};

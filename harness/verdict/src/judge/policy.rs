@@ -1,7 +1,13 @@
 use serde::{Deserialize, Serialize};
 
+use super::RowTerms;
+
 /// The threshold for times, as a share: 3 % more time matters.
 pub const TIME_THRESHOLD: f64 = 0.03;
+
+/// The change of a time that a row must be able to see, as a share. A row that could only have seen a larger one, by any
+/// of its times that count, stays open.
+pub const MUST_SEE: f64 = 0.25;
 
 /// The threshold for times of GPU workloads on a software adapter, where a sync costs what a function call does and
 /// times say little about a GPU: only large effects are judged.
@@ -112,22 +118,30 @@ impl SizePolicy {
 /// The policy for a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePolicy {
-    /// The smallest change that matters, as a share: 0.03 is 3 % more. With 0 no interval is narrow enough for
-    /// `unchanged`.
+    /// The smallest change that matters, as a share: 0.03 is 3 % more.
     pub threshold: Limit,
+    /// The change that a row must be able to see, as a share. Below the threshold, it is the threshold.
+    pub must_see: Limit,
 }
 
 impl TimePolicy {
     /// The default on hardware.
-    pub const HARDWARE: Self = Self { threshold: Limit(TIME_THRESHOLD) };
+    pub const HARDWARE: Self = Self { threshold: Limit(TIME_THRESHOLD), must_see: Limit(MUST_SEE) };
 
     /// The default for metrics of GPU workloads on a software adapter.
-    pub const SOFTWARE_ADAPTER: Self = Self { threshold: Limit(SOFTWARE_TIME_THRESHOLD) };
+    pub const SOFTWARE_ADAPTER: Self =
+        Self { threshold: Limit(SOFTWARE_TIME_THRESHOLD), must_see: Limit(MUST_SEE) };
 
     /// The threshold as a log-ratio, `delta = ln(1 + threshold)`. As a log-ratio it is the same in both directions:
     /// with 50 %, a time matters from 1.5 times on, and from 1/1.5 times down.
     pub fn delta(self) -> f64 {
         self.threshold.get().ln_1p()
+    }
+
+    /// The terms of a row by this policy, without a calibration, and where nothing is known of its layouts.
+    pub fn terms(self) -> RowTerms {
+        let must_see = self.must_see.get().ln_1p();
+        RowTerms { threshold: self.delta(), must_see, calibrated: None, layout_spread: 0.0 }
     }
 }
 

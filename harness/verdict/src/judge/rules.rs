@@ -4,10 +4,11 @@
 use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
 use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
 
+use super::terms::rung;
 use super::{
     Advisory, Evidence, ExactFigure, ExactPolicy, GROWTH_MARGIN_BYTES, Judgement, Limit, MIN_BASELINE_RUNS,
-    PairedRun, RESIDENT_MARGIN_BYTES, Reason, RunFigure, SizePolicy, Spread, StoredBaseline, TimePolicy,
-    Verdict, Why, judge_exact, judge_paired, judge_size, judge_unpaired,
+    PairedRun, RESIDENT_MARGIN_BYTES, Reason, RowTerms, RunFigure, SizePolicy, Spread, StoredBaseline,
+    TimePolicy, Verdict, Why, judge_exact, judge_paired, judge_size, judge_unpaired,
 };
 use crate::MIN_LAUNCHES_TO_DECIDE;
 
@@ -50,10 +51,14 @@ pub fn time_counts(role: Role) -> bool {
     role != Role::Slow
 }
 
-/// The slowdown, as a share, to plant where runs detect a log-ratio of `smallest_detectable`. None for more than twice
-/// the time: such a plant would only show that a large change is found.
-pub fn share_to_plant(smallest_detectable: f64) -> Option<f64> {
-    Some(smallest_detectable.exp_m1()).filter(|share| *share < 1.0)
+/// The slowdown, as a share, to plant in a row that could see a log-ratio of `could_see`: the next step of the ladder of
+/// [`RowTerms::could_see`] that is at least 1.5 times as large, so that noise hardly ever hides it. None for more than five
+/// times the work, which tells nothing of changes.
+pub fn share_to_plant(could_see: f64) -> Option<f64> {
+    let share = rung((1.5 * could_see.exp_m1()).ln_1p()).exp_m1();
+    // A log-ratio lost the last digits of its step.
+    let share = (share * 1e6).round() / 1e6;
+    Some(share).filter(|share| *share <= 4.0)
 }
 
 /// Whether a metric is the growth of an iteration.
@@ -153,7 +158,7 @@ impl Subject<'_> {
     }
 
     /// Judges a time that was measured in paired rounds. None for a neutral metric.
-    pub fn judge_paired(&self, run: &PairedRun<'_>, policy: TimePolicy) -> Option<Judgement> {
+    pub fn judge_paired(&self, run: &PairedRun<'_>) -> Option<Judgement> {
         let is_wall = self.id() == standard::WALL_TIME;
         let run = PairedRun {
             // Metered samples belong to no block, and CPU time, which is advisory, decides nothing that dropped ones
@@ -161,10 +166,10 @@ impl Subject<'_> {
             dropped_blocks: if is_wall { run.dropped_blocks } else { 0 },
             blocks: if is_wall { run.blocks } else { 0 },
             // The wall time alone is calibrated.
-            calibrated: run.calibrated.filter(|_| is_wall),
+            terms: RowTerms { calibrated: run.terms.calibrated.filter(|_| is_wall), ..run.terms },
             ..*run
         };
-        Some(self.advise_time(judge_paired(&run, policy, self.metric.direction)?))
+        Some(self.advise_time(judge_paired(&run, self.metric.direction)?))
     }
 
     /// Judges a time of a run of so many `launches` against stored runs. None for a neutral metric.
@@ -173,24 +178,17 @@ impl Subject<'_> {
         stored: &StoredBaseline<'_>,
         now: RunFigure,
         launches: usize,
-        policy: TimePolicy,
+        terms: &RowTerms,
     ) -> Option<Judgement> {
-        let mut judgement = judge_unpaired(stored, &[now], CONFIDENCE, policy, self.metric.direction)?;
+        let mut judgement = judge_unpaired(stored, &[now], CONFIDENCE, terms, self.metric.direction)?;
         if stored.is_one_run {
             judgement = judgement.advise(Advisory::FewRuns { runs: 1, needed: MIN_BASELINE_RUNS });
         }
-        if let Evidence::TimeUnpaired(evidence) = &judgement.evidence {
-            // The spread between the runs of the baseline limits the changes that this machine can tell.
-            let smallest = evidence.smallest_detectable.map(|smallest| smallest - policy.delta());
-            // It holds for runs of as many launches: a run of fewer has more noise.
-            let needed = stored.launches.min(MIN_LAUNCHES_TO_DECIDE);
-            if launches < needed {
-                judgement.verdict = Verdict::Inconclusive;
-                judgement.reason = Reason::TooFewLaunches { launches, needed };
-            }
-            if let Some(smallest_detectable) = smallest.filter(|smallest| *smallest > policy.delta()) {
-                judgement = judgement.advise(Advisory::TooNoisy { smallest_detectable });
-            }
+        // The spread between runs holds for runs of as many launches: a run of fewer has more noise.
+        let needed = stored.launches.min(MIN_LAUNCHES_TO_DECIDE);
+        if matches!(judgement.evidence, Evidence::TimeUnpaired(_)) && launches < needed {
+            judgement.verdict = Verdict::Inconclusive;
+            judgement.reason = Reason::TooFewLaunches { launches, needed };
         }
         judgement = self.advise_time(judgement);
         // A software adapter computes on all cores.
@@ -212,10 +210,15 @@ mod tests {
     }
 
     #[rstest]
-    #[case::as_much_as_is_detected(1.05_f64.ln(), Some(0.05))]
-    #[case::the_same_again(2.0_f64.ln(), None)]
+    #[case::a_step_further(1.05_f64.ln(), Some(0.1))]
+    #[case::a_step_exactly(1.02_f64.ln(), Some(0.03))]
+    #[case::the_least(1.01_f64.ln(), Some(0.015))]
+    #[case::twice_the_work(1.5_f64.ln(), Some(0.75))]
+    #[case::beyond_the_ladder(2.0_f64.ln(), Some(2.0))]
+    #[case::too_much(5.0_f64.ln(), None)]
+    #[case::unknown(f64::INFINITY, None)]
     #[case::not_a_number(f64::NAN, None)]
-    fn a_slowdown_is_planted_that_a_run_should_just_find(#[case] smallest: f64, #[case] share: Option<f64>) {
+    fn a_slowdown_is_planted_that_a_row_should_surely_see(#[case] smallest: f64, #[case] share: Option<f64>) {
         let planted = share_to_plant(smallest);
         assert_eq!(planted.is_some(), share.is_some(), "{planted:?}");
         assert!(planted.zip(share).is_none_or(|(found, due)| (found - due).abs() < 1e-12), "{planted:?}");

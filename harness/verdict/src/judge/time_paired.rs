@@ -1,8 +1,8 @@
 use perfharness_contract::Direction;
 
-use super::zone::{Worsening, detection, is_proper, ratio, worse, worsening, zone};
-use super::{Advisory, Ended, Evidence, Judgement, PairedEvidence, Reason, TimePolicy, Verdict, Why};
-use crate::{Estimate, MIN_LAUNCHES_TO_DECIDE};
+use super::worsening::{Worsening, is_proper, ratio, share, worse};
+use super::{Ended, Evidence, Judgement, PairedEvidence, Reason, RowTerms, Verdict, Why};
+use crate::Estimate;
 
 /// The largest share of blocks that may be dropped as contaminated. Beyond it the rest is a selection, and no longer
 /// what was measured.
@@ -21,9 +21,8 @@ pub struct PairedRun<'a> {
     pub blocks: usize,
     /// The end of the measurement.
     pub ended: Ended,
-    /// The smallest effect, as a log-ratio, that this machine tells from no change, as a calibration found it:
-    /// [`Detection::mde`](crate::Detection::mde) with a threshold of 0. None where it was not calibrated.
-    pub calibrated: Option<f64>,
+    /// The terms that it is judged by.
+    pub terms: RowTerms,
 }
 
 impl PairedRun<'_> {
@@ -35,40 +34,36 @@ impl PairedRun<'_> {
 
 /// Judges a time, or what is derived from one, that was measured in paired rounds. None for a neutral metric.
 ///
-/// With the interval turned so that positive is worse, and `delta = ln(1 + threshold)`:
+/// With the effect `theta` and its interval turned so that positive is worse, the threshold `delta = ln(1 + threshold)`, and
+/// the smallest change `c` that the row could have seen ([`RowTerms::could_see`]), the first of these that holds decides:
 ///
 /// | verdict | where |
 /// | --- | --- |
-/// | regressed | lower bound > delta |
-/// | improved | upper bound < -delta |
-/// | unchanged | the whole interval within ±delta |
-/// | inconclusive | anything else; with [`Reason::NotWorse`] if the upper bound is still at most delta |
+/// | placement | it would be regressed or improved, but `|theta|` is at most the layout spread |
+/// | regressed | lower bound > 0, and `theta >= delta` |
+/// | improved | upper bound < 0, and `theta <= -delta` |
+/// | inconclusive, [`Reason::AcrossThreshold`] | upper bound > c |
+/// | inconclusive, [`Reason::CouldNotSee`] | c > what the row must see, and > delta |
+/// | unchanged | otherwise |
 ///
-/// It is inconclusive in any case with fewer than [`MIN_LAUNCHES_TO_DECIDE`] launches, with more than
-/// [`MAX_DROPPED_SHARE`] of the blocks dropped, and without any spread between launches. It is advisory where a
-/// calibration found that this machine cannot see an effect of `delta`.
+/// It is inconclusive in any case with fewer than [`MIN_LAUNCHES_TO_DECIDE`](crate::MIN_LAUNCHES_TO_DECIDE) launches, with
+/// more than [`MAX_DROPPED_SHARE`] of the blocks dropped, and without any spread between launches.
 ///
 /// `regressed` is a flag here, which [`confirm`](super::confirm()) turns into a verdict that counts.
-pub fn judge_paired(run: &PairedRun<'_>, policy: TimePolicy, direction: Direction) -> Option<Judgement> {
+pub fn judge_paired(run: &PairedRun<'_>, direction: Direction) -> Option<Judgement> {
     let sign = worse(direction)?;
-    let estimate = run.estimate;
-    let delta = policy.delta();
+    let (estimate, terms) = (run.estimate, &run.terms);
     if !estimate.theta.is_finite() || estimate.interval.is_some_and(|interval| !is_proper(interval)) {
         return Some(Judgement::unusable(Why::NotFinite));
     }
-
-    let (verdict, mut reason) = decide(estimate, delta, direction);
-    let judged = !run.dropped_too_much() && is_open_to_judgement(&reason);
+    let (mut verdict, mut reason) = terms.decide(estimate, sign);
+    let mut judged = is_open_to_judgement(&reason);
     if run.dropped_too_much() {
+        (verdict, judged) = (Verdict::Inconclusive, false);
         reason = Reason::TooMuchDropped { dropped: run.dropped_blocks, blocks: run.blocks };
     }
-    let verdict = if judged { verdict } else { Verdict::Inconclusive };
-    let if_kept = run.if_kept.map(|kept| decide(kept, delta, direction).0);
-    let p_value = |sd: f64| {
-        let launches = estimate.launches as f64;
-        let standard_error = sd / launches.sqrt();
-        Worsening { effect: sign * estimate.theta, standard_error, df: launches - 1.0 }.p_value(delta)
-    };
+    let if_kept = run.if_kept.map(|kept| terms.decide(kept, sign).0);
+    let worsening = Worsening::of(estimate, sign).filter(|_| judged);
     let evidence = PairedEvidence {
         estimate: estimate.clone(),
         ratio: ratio(estimate.theta),
@@ -76,41 +71,18 @@ pub fn judge_paired(run: &PairedRun<'_>, policy: TimePolicy, direction: Directio
         dropped_blocks: run.dropped_blocks,
         blocks: run.blocks,
         verdict_if_kept: if_kept.filter(|if_kept| *if_kept != verdict),
-        threshold: policy.threshold.get(),
-        smallest_detectable: estimate
-            .sd
-            .and_then(|sd| detection(delta, estimate.confidence).mde(sd, estimate.launches)),
-        p_value: estimate.sd.filter(|_| judged).and_then(p_value),
+        threshold: share(terms.threshold),
+        could_see: Some(terms.could_see(estimate)).filter(|could_see| judged && could_see.is_finite()),
+        layout_spread: terms.layout_spread,
+        p_value: worsening.and_then(|worsening| worsening.p_value()),
         ended: run.ended,
     };
-    let judgement = Judgement::new(verdict, reason, Evidence::TimePaired(evidence));
-    Some(match run.calibrated {
-        Some(smallest) if smallest.is_finite() && smallest > delta => {
-            judgement.advise(Advisory::TooNoisy { smallest_detectable: smallest })
-        }
-        _ => judgement,
-    })
+    Some(Judgement::new(verdict, reason, Evidence::TimePaired(evidence)))
 }
 
 /// Whether the reason is one of the interval, and not that there is too little to judge by.
 fn is_open_to_judgement(reason: &Reason) -> bool {
     !matches!(reason, Reason::TooFewLaunches { .. } | Reason::NoSpread | Reason::Unusable { .. })
-}
-
-/// The verdict by the estimate alone.
-fn decide(estimate: &Estimate, delta: f64, direction: Direction) -> (Verdict, Reason) {
-    let Estimate { launches, .. } = *estimate;
-    if launches < MIN_LAUNCHES_TO_DECIDE {
-        let needed = MIN_LAUNCHES_TO_DECIDE;
-        return (Verdict::Inconclusive, Reason::TooFewLaunches { launches, needed });
-    }
-    if estimate.sd.is_none_or(|sd| sd.is_nan() || sd <= 0.0) {
-        return (Verdict::Inconclusive, Reason::NoSpread);
-    }
-    match estimate.interval.filter(|interval| is_proper(*interval)).and_then(|i| worsening(i, direction)) {
-        Some(interval) => zone(interval, delta),
-        None => (Verdict::Inconclusive, Reason::Unusable { why: Why::NoInterval }),
-    }
 }
 
 #[cfg(test)]
@@ -119,7 +91,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::judge::GateOutcome;
+    use crate::judge::{Advisory, TimePolicy};
     use crate::{Block, Interval, Launch, Paired, Placement, estimate};
 
     fn measured(values: &[f64]) -> Estimate {
@@ -144,12 +116,12 @@ mod tests {
             dropped_blocks: 0,
             blocks: estimate.rounds / 2,
             ended: Ended::Look { launches: estimate.launches },
-            calibrated: None,
+            terms: TimePolicy::HARDWARE.terms(),
         }
     }
 
     fn judge(estimate: &Estimate) -> Judgement {
-        judge_paired(&run(estimate), TimePolicy::HARDWARE, Direction::Lower).unwrap()
+        judge_paired(&run(estimate), Direction::Lower).unwrap()
     }
 
     fn paired(judgement: &Judgement) -> &PairedEvidence {
@@ -163,7 +135,8 @@ mod tests {
     #[case::much_slower(0.1, 16, Verdict::Regressed)]
     #[case::much_faster(-0.1, 16, Verdict::Improved)]
     #[case::alike(0.0, 16, Verdict::Unchanged)]
-    #[case::at_the_threshold(0.03, 16, Verdict::Inconclusive)]
+    #[case::beyond_zero_and_below_the_threshold(0.015, 16, Verdict::Unchanged)]
+    #[case::beyond_the_threshold(0.03, 16, Verdict::Regressed)]
     #[case::one_launch_too_few(0.1, 7, Verdict::Inconclusive)]
     #[case::a_single_launch(0.1, 1, Verdict::Inconclusive)]
     #[case::just_enough_launches(0.1, 8, Verdict::Regressed)]
@@ -184,10 +157,21 @@ mod tests {
         assert_eq!(evidence.ratio, estimate.theta.exp());
         assert_eq!(evidence.ratio_interval, estimate.ratio_interval());
         assert_eq!((evidence.threshold, evidence.blocks), (0.03, 16));
-        let smallest = detection(0.03_f64.ln_1p(), 0.99).mde(estimate.sd.unwrap(), 16);
-        assert_eq!(evidence.smallest_detectable, smallest);
+        assert_eq!(evidence.could_see, Some(TimePolicy::HARDWARE.terms().could_see(&estimate)));
         assert!(evidence.p_value.unwrap() < 1e-6);
         assert_eq!(evidence.verdict_if_kept, None);
+    }
+
+    #[test]
+    fn evidence_of_format_2_is_read() {
+        let json = serde_json::to_value(judge(&spread(0.1, 16))).unwrap();
+        let mut evidence = json["evidence"].clone();
+        let found = evidence.as_object_mut().unwrap();
+        let could_see = found.remove("could_see").unwrap();
+        found.insert("smallest_detectable".into(), could_see.clone());
+        found.remove("layout_spread");
+        let Evidence::TimePaired(read) = serde_json::from_value(evidence).unwrap() else { panic!() };
+        assert_eq!((read.could_see, read.layout_spread), (could_see.as_f64(), 0.0));
     }
 
     #[test]
@@ -201,7 +185,7 @@ mod tests {
     #[test]
     fn for_a_metric_where_more_is_better_the_signs_are_swapped_and_a_neutral_one_is_not_judged() {
         let estimate = spread(0.1, 16);
-        let judge = |direction| judge_paired(&run(&estimate), TimePolicy::HARDWARE, direction);
+        let judge = |direction| judge_paired(&run(&estimate), direction);
         assert_eq!(judge(Direction::Higher).unwrap().verdict, Verdict::Improved);
         assert_eq!(judge(Direction::Neutral), None);
         let p = |direction| judge(direction).unwrap().evidence.p_value().unwrap();
@@ -212,7 +196,8 @@ mod tests {
     fn on_a_software_adapter_only_large_effects_are_judged() {
         let judge = |center: f64| {
             let estimate = spread(center, 16);
-            judge_paired(&run(&estimate), TimePolicy::SOFTWARE_ADAPTER, Direction::Lower).unwrap().verdict
+            let run = PairedRun { terms: TimePolicy::SOFTWARE_ADAPTER.terms(), ..run(&estimate) };
+            judge_paired(&run, Direction::Lower).unwrap().verdict
         };
         assert_eq!((judge(0.3), judge(0.5)), (Verdict::Unchanged, Verdict::Regressed));
     }
@@ -238,7 +223,7 @@ mod tests {
     ) {
         let estimate = spread(0.1, 16);
         let run = PairedRun { dropped_blocks, blocks, ..run(&estimate) };
-        let row = judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap();
+        let row = judge_paired(&run, Direction::Lower).unwrap();
         assert_eq!(row.verdict, verdict);
         if verdict == Verdict::Inconclusive {
             assert_eq!(row.reason, Reason::TooMuchDropped { dropped: dropped_blocks, blocks });
@@ -251,7 +236,7 @@ mod tests {
         let (estimate, kept) = (spread(0.0, 16), spread(0.1, 16));
         let judge = |if_kept| {
             let run = PairedRun { if_kept: Some(if_kept), dropped_blocks: 1, blocks: 17, ..run(&estimate) };
-            judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+            judge_paired(&run, Direction::Lower).unwrap()
         };
         let row = judge(&kept);
         assert_eq!(row.verdict, Verdict::Unchanged);
@@ -263,26 +248,9 @@ mod tests {
     fn where_dropping_left_too_few_launches_the_evidence_names_what_all_of_them_would_have_given() {
         let (estimate, kept) = (spread(0.1, 7), spread(0.1, 8));
         let run = PairedRun { if_kept: Some(&kept), dropped_blocks: 1, blocks: 16, ..run(&estimate) };
-        let row = judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap();
+        let row = judge_paired(&run, Direction::Lower).unwrap();
         assert_eq!(row.verdict, Verdict::Inconclusive);
         assert_eq!(paired(&row).verdict_if_kept, Some(Verdict::Regressed));
-    }
-
-    #[rstest]
-    #[case::not_calibrated(None, 0)]
-    #[case::precise_machine(Some(0.029), 0)]
-    #[case::noisy_machine(Some(0.03), 1)]
-    #[case::not_a_number(Some(f64::NAN), 0)]
-    #[case::infinite(Some(f64::INFINITY), 0)]
-    fn a_machine_that_cannot_see_the_threshold_is_advisory(
-        #[case] calibrated: Option<f64>,
-        #[case] advisory: usize,
-    ) {
-        let estimate = spread(0.1, 16);
-        let run = PairedRun { calibrated, ..run(&estimate) };
-        let row = judge_paired(&run, TimePolicy::HARDWARE, Direction::Lower).unwrap();
-        assert_eq!((row.verdict, row.advisory.len()), (Verdict::Regressed, advisory));
-        assert_eq!(row.outcome() == GateOutcome::Ok, advisory > 0);
     }
 
     #[rstest]
@@ -297,8 +265,8 @@ mod tests {
         Estimate { interval: Some(Interval { lower: 0.01, upper: -0.01 }), ..spread(0.0, 16) }
     )]
     #[case::no_interval(Estimate { interval: None, ..spread(0.0, 16) })]
-    #[case::no_sd(Estimate { sd: None, ..spread(0.0, 16) })]
-    #[case::sd_not_a_number(Estimate { sd: Some(f64::NAN), ..spread(0.0, 16) })]
+    #[case::no_sd(Estimate { sd: None, standard_error: None, ..spread(0.0, 16) })]
+    #[case::error_not_a_number(Estimate { standard_error: Some(f64::NAN), ..spread(0.0, 16) })]
     fn a_damaged_estimate_is_inconclusive(#[case] estimate: Estimate) {
         assert_eq!(judge(&estimate).verdict, Verdict::Inconclusive);
     }
@@ -318,12 +286,9 @@ mod tests {
         ) {
             let forth: Vec<f64> = values.iter().map(|value| value + shift).collect();
             let back: Vec<f64> = forth.iter().map(|value| -value).collect();
-            let swapped = match judge(&measured(&forth)).verdict {
-                Verdict::Regressed => Verdict::Improved,
-                Verdict::Improved => Verdict::Regressed,
-                other => other,
-            };
-            prop_assert_eq!(judge(&measured(&back)).verdict, swapped);
+            let (here, there) = (judge(&measured(&forth)).verdict, judge(&measured(&back)).verdict);
+            prop_assert_eq!(here == Verdict::Regressed, there == Verdict::Improved);
+            prop_assert_eq!(here == Verdict::Improved, there == Verdict::Regressed);
         }
 
         #[test]

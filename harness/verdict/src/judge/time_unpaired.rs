@@ -1,9 +1,9 @@
 use perfharness_contract::Direction;
 
-use super::zone::{Worsening, is_proper, ratio, worse, worsening, zone};
-use super::{Advisory, Evidence, Judgement, Reason, TimePolicy, UnpairedEvidence, Verdict, Why};
+use super::worsening::{Worsening, is_proper, ratio, share, turned, worse};
+use super::{Advisory, Evidence, Judgement, Reason, RowTerms, UnpairedEvidence, Verdict, Why};
 use crate::summary::{mean, variance};
-use crate::{Interval, MDE_POWER, log_ratio, student};
+use crate::{Interval, log_ratio, median, student};
 
 /// The runs that make a baseline. With fewer, how much runs differ from each other rests on luck.
 pub const MIN_BASELINE_RUNS: usize = 5;
@@ -34,12 +34,20 @@ const POOLED_DF: f64 = 4.0;
 const MIN_POOLED: usize = 3;
 
 impl Pooled {
-    /// The mean variance of the runs of many benchmarks; none of fewer than three that have more than one run.
+    /// The median spread of the runs of many benchmarks; none of fewer than three that have more than one run.
+    ///
+    /// Variances of few runs scatter by factors, and the noise of benchmarks differs by factors, so that their mean is that
+    /// of the one noisiest benchmark. A median is the same for variances and their logarithms. That of `s^2 / sigma^2`
+    /// with `d` degrees of freedom is `(1 - 2 / (9 d))^3` (E. B. Wilson and M. M. Hilferty, "The Distribution of
+    /// Chi-square", 1931, <https://doi.org/10.1073/pnas.17.12.684>), by which each variance is divided.
     pub fn over(benchmarks: impl IntoIterator<Item = Vec<RunFigure>>) -> Option<Self> {
-        let variances: Vec<f64> =
-            benchmarks.into_iter().filter_map(|runs| variance(&values(&runs)?)).collect();
+        let unbiased = |runs: Vec<RunFigure>| {
+            let df = runs.len() as f64 - 1.0;
+            Some(variance(&values(&runs)?)? / (1.0 - 2.0 / (9.0 * df)).powi(3))
+        };
+        let variances: Vec<f64> = benchmarks.into_iter().filter_map(unbiased).collect();
         let enough = variances.len() >= MIN_POOLED;
-        mean(&variances).filter(|_| enough).map(|mean| Self { sd: mean.sqrt(), df: POOLED_DF })
+        median(&variances).filter(|_| enough).map(|variance| Self { sd: variance.sqrt(), df: POOLED_DF })
     }
 }
 
@@ -68,7 +76,8 @@ pub struct StoredBaseline<'a> {
 /// mean(candidate) - mean(baseline) ± t(d0 + K - 1, 1 - alpha/2) * s * sqrt(1/K + 1/m)
 /// ```
 ///
-/// and the verdict follows from the interval as in [`judge_paired`](super::judge_paired()). The shrunk variance `s2` is
+/// and the verdict follows from effect and interval as in [`judge_paired`](super::judge_paired()); a calibration, which is
+/// one of launches and not of runs, has no part in it. The shrunk variance `s2` is
 /// that of G. K. Smyth, "Linear Models and Empirical Bayes Methods for Assessing Differential Expression in Microarray
 /// Experiments", 2004, <https://doi.org/10.2202/1544-6115.1027>: few runs of one benchmark borrow from all others.
 ///
@@ -78,11 +87,11 @@ pub fn judge_unpaired(
     baseline: &StoredBaseline<'_>,
     candidate: &[RunFigure],
     confidence: f64,
-    policy: TimePolicy,
+    terms: &RowTerms,
     direction: Direction,
 ) -> Option<Judgement> {
-    worse(direction)?;
-    let mut judgement = judge(baseline, candidate, confidence, policy, direction);
+    let sign = worse(direction)?;
+    let mut judgement = judge(baseline, candidate, confidence, terms, sign);
     let runs = baseline.runs.len();
     if (1..MIN_BASELINE_RUNS).contains(&runs) {
         judgement = judgement.advise(Advisory::FewRuns { runs, needed: MIN_BASELINE_RUNS });
@@ -94,8 +103,8 @@ fn judge(
     baseline: &StoredBaseline<'_>,
     candidate: &[RunFigure],
     confidence: f64,
-    policy: TimePolicy,
-    direction: Direction,
+    terms: &RowTerms,
+    sign: f64,
 ) -> Judgement {
     if baseline.runs.is_empty() {
         return Judgement::new(Verdict::NoBaseline, Reason::New, Evidence::None);
@@ -109,13 +118,27 @@ fn judge(
     let Some(difference) = Difference::of(&before, &after, baseline.pooled) else {
         return Judgement::unusable(Why::UnknownSpread);
     };
-    let delta = policy.delta();
-    let Some(evidence) = difference.evidence(confidence, policy, direction) else {
+    let Some(interval) = difference.interval(confidence) else {
         return Judgement::unusable(Why::NoInterval);
     };
-    let (verdict, reason) = match worsening(evidence.interval, direction) {
-        Some(interval) if difference.sd > 0.0 => zone(interval, delta),
-        _ => (Verdict::Inconclusive, Reason::NoSpread),
+    let Difference { effect, standard_error, df, .. } = difference;
+    let worsening = Worsening { effect: sign * effect, interval: turned(interval, sign), standard_error, df };
+    let could_see = terms.visible(&worsening);
+    let (verdict, reason) = terms.judge(&worsening, could_see);
+    let evidence = UnpairedEvidence {
+        effect,
+        interval,
+        ratio: ratio(effect),
+        ratio_interval: interval.map(ratio),
+        confidence,
+        baseline_runs: before.len(),
+        candidate_runs: after.len(),
+        sd: difference.sd,
+        df,
+        threshold: share(terms.threshold),
+        could_see: Some(could_see).filter(|could_see| could_see.is_finite()),
+        layout_spread: terms.layout_spread,
+        p_value: worsening.p_value(),
     };
     Judgement::new(verdict, reason, Evidence::TimeUnpaired(evidence))
 }
@@ -133,8 +156,6 @@ struct Difference {
     sd: f64,
     df: f64,
     standard_error: f64,
-    baseline_runs: usize,
-    candidate_runs: usize,
 }
 
 impl Difference {
@@ -151,52 +172,21 @@ impl Difference {
             return None;
         }
         let sd = ((d0 * s0 * s0 + own * variance(before).unwrap_or(0.0)) / df).sqrt();
-        let (baseline_runs, candidate_runs) = (before.len(), after.len());
         Some(Self {
             effect: mean(after)? - mean(before)?,
             sd,
             df,
-            standard_error: sd * (1.0 / baseline_runs as f64 + 1.0 / candidate_runs as f64).sqrt(),
-            baseline_runs,
-            candidate_runs,
+            standard_error: sd * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt(),
         })
     }
 
     /// None if the confidence is one that Student's t does not give, or the figures are too large.
-    fn evidence(
-        &self,
-        confidence: f64,
-        policy: TimePolicy,
-        direction: Direction,
-    ) -> Option<UnpairedEvidence> {
+    fn interval(&self, confidence: f64) -> Option<Interval> {
         if confidence.is_nan() || confidence <= 0.0 {
             return None;
         }
         let t = student::quantile(0.5 + confidence / 2.0, self.df).ok()?;
-        let interval = Interval::around(self.effect, t * self.standard_error);
-        if !is_proper(interval) {
-            return None;
-        }
-        let delta = policy.delta();
-        // The bound of the interval that is held against the threshold is what detects; see `Detection::mde`.
-        let power = student::quantile(MDE_POWER, self.df).ok()?;
-        let effect = worse(direction)? * self.effect;
-        let worsening = Worsening { effect, standard_error: self.standard_error, df: self.df };
-        Some(UnpairedEvidence {
-            effect: self.effect,
-            interval,
-            ratio: ratio(self.effect),
-            ratio_interval: interval.map(ratio),
-            confidence,
-            baseline_runs: self.baseline_runs,
-            candidate_runs: self.candidate_runs,
-            sd: self.sd,
-            df: self.df,
-            threshold: policy.threshold.get(),
-            smallest_detectable: Some(delta + (t + power) * self.standard_error)
-                .filter(|mde| mde.is_finite()),
-            p_value: worsening.p_value(delta),
-        })
+        Some(Interval::around(self.effect, t * self.standard_error)).filter(|interval| is_proper(*interval))
     }
 }
 
@@ -206,7 +196,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::judge::GateOutcome;
+    use crate::judge::{GateOutcome, TimePolicy};
     use crate::simulation::Normal;
 
     fn runs(log_times: &[f64]) -> Vec<RunFigure> {
@@ -220,7 +210,7 @@ mod tests {
         same_class: bool,
     ) -> Judgement {
         let baseline = StoredBaseline { runs: before, pooled, same_class, launches: 16, is_one_run: false };
-        judge_unpaired(&baseline, after, 0.99, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+        judge_unpaired(&baseline, after, 0.99, &TimePolicy::HARDWARE.terms(), Direction::Lower).unwrap()
     }
 
     fn judge(before: &[f64], after: &[f64]) -> Judgement {
@@ -254,7 +244,8 @@ mod tests {
     #[case::slower(&[0.1], Verdict::Regressed)]
     #[case::faster(&[-0.1], Verdict::Improved)]
     #[case::alike(&[0.001], Verdict::Unchanged)]
-    #[case::at_the_threshold(&[0.03], Verdict::Inconclusive)]
+    #[case::beyond_the_threshold(&[0.03], Verdict::Regressed)]
+    #[case::below_the_threshold(&[0.01], Verdict::Unchanged)]
     fn one_run_is_judged_against_five(#[case] after: &[f64], #[case] verdict: Verdict) {
         assert_eq!(judge(&QUIET, after).verdict, verdict);
     }
@@ -266,7 +257,8 @@ mod tests {
             StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
         let judge = |direction| {
             let row =
-                judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, TimePolicy::HARDWARE, direction).unwrap();
+                judge_unpaired(&baseline, &runs(&[-0.1]), 0.99, &TimePolicy::HARDWARE.terms(), direction)
+                    .unwrap();
             (row.verdict, row.evidence.p_value().unwrap() < 0.01)
         };
         assert_eq!(judge(Direction::Higher), (Verdict::Regressed, true));
@@ -312,6 +304,33 @@ mod tests {
         assert_eq!(judge(before, after).verdict, verdict);
     }
 
+    #[test]
+    fn one_noisy_benchmark_hardly_moves_the_spread_of_its_class() {
+        let mut normal = Normal::seeded(22);
+        let mut of_sd = |sd: f64| runs(&(0..5).map(|_| sd * normal.next()).collect::<Vec<f64>>());
+        let calm: Vec<Vec<RunFigure>> = (0..400).map(|_| of_sd(0.02)).collect();
+        let pooled = Pooled::over(calm.clone()).unwrap();
+        // The median of variances, freed from the bias of few runs. Its standard error is about 4 %.
+        assert!((pooled.sd / 0.02 - 1.0).abs() < 0.1, "{pooled:?}");
+        let few: Vec<Vec<RunFigure>> = calm.into_iter().take(12).collect();
+        let with_one_more = few.iter().cloned().chain([of_sd(0.5)]);
+        let (before, after) = (Pooled::over(few.clone()).unwrap(), Pooled::over(with_one_more).unwrap());
+        assert!(after.sd < 1.3 * before.sd, "{before:?} {after:?}");
+        assert_eq!(Pooled::over(few.into_iter().take(2)), None);
+    }
+
+    #[test]
+    fn a_noisy_time_against_stored_runs_says_what_it_could_have_seen() {
+        let noisy = [0.05, -0.05, 0.03, -0.03, 0.0];
+        let row = judge(&noisy, &[0.02]);
+        assert!(row.advisory.is_empty());
+        let Reason::CouldNotSee { could_see, .. } = row.reason else { panic!("{row:?}") };
+        assert_eq!((row.evidence.could_see(), row.outcome()), (Some(could_see), GateOutcome::Undecided));
+        let quiet = judge(&QUIET, &[0.001]);
+        assert_eq!(quiet.verdict, Verdict::Unchanged);
+        assert!(quiet.evidence.could_see().unwrap() < 0.05);
+    }
+
     #[rstest]
     #[case::negative_sd(Pooled { sd: -0.1, df: 10.0 })]
     #[case::sd_not_a_number(Pooled { sd: f64::NAN, df: 10.0 })]
@@ -329,8 +348,9 @@ mod tests {
         let before = runs(&QUIET);
         let baseline =
             StoredBaseline { runs: &before, pooled: None, same_class: true, launches: 16, is_one_run: false };
-        let judge =
-            |direction| judge_unpaired(&baseline, &runs(&[0.1]), confidence, TimePolicy::HARDWARE, direction);
+        let judge = |direction| {
+            judge_unpaired(&baseline, &runs(&[0.1]), confidence, &TimePolicy::HARDWARE.terms(), direction)
+        };
         assert_eq!(judge(Direction::Lower).unwrap().verdict, Verdict::Inconclusive);
         assert_eq!(judge(Direction::Neutral), None);
     }

@@ -1,7 +1,7 @@
 use perfharness_contract::{Number, OutcomeKind, Role};
 use serde::{Deserialize, Serialize};
 
-use super::AccountError;
+use super::{AccountError, Suspicion};
 
 /// The cause of a failure, an absence or a doubt: names and figures, which a renderer puts into words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +87,17 @@ pub enum Why {
     FreshEnded(End),
     /// A worker ended in this way before it gave its workloads.
     NoWorkloads(End),
+    /// A planted slowdown was not seen.
+    NotSeen {
+        /// The extra work, as a share.
+        planted: Number,
+        /// The measured effect, as a log-ratio; absent where nothing was measured.
+        effect: Option<Number>,
+    },
+    /// Its times are not believed.
+    Suspect(Suspicion),
+    /// The times of the base are not believed.
+    BaseSuspect(Suspicion),
     /// The words of a worker, of a record, or of a report of format 1.
     #[serde(untagged)]
     Told(String),
@@ -137,6 +148,10 @@ mod tests {
             (
                 Why::Varied { least: 1.0, largest: 2.0, before: 1.0 },
                 r#"{"is":"varied","least":1.0,"largest":2.0,"before":1.0}"#,
+            ),
+            (
+                Why::Suspect(Suspicion::OtherPace { worker_ns: 5, harness_ns: 10 }),
+                r#"{"is":"suspect","sign":"other-pace","worker_ns":5,"harness_ns":10}"#,
             ),
             ("no adapter".into(), r#""no adapter""#),
         ];

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use perfharness_contract::Effort;
 use perfharness_engine::request::RunRequest;
 use perfharness_engine::run::{BaseBuild, ComparedWith};
+use perfharness_record::baseline::calibration::{self, Calibration};
 use perfharness_record::baseline::{Baseline, file};
 use perfharness_record::compare::{Acknowledgement, GatePolicy};
 use perfharness_record::units::counted;
@@ -50,9 +51,15 @@ pub(super) fn asked(
     let (mut rules, redefined) = if let Some(commits) = &commits {
         rules_of(commits, &configurations, folder, opts, terminal)?
     } else {
-        let (policy, figures) = (config.gate.clone(), file::read_all(folder)?);
-        let command = command_again(opts);
-        (Rules { policy, figures, needed_in: None, remarks: Vec::new(), command }, Vec::new())
+        let rules = Rules {
+            policy: config.gate.clone(),
+            figures: file::read_all(folder)?,
+            calibrations: calibration::read_all(folder)?,
+            needed_in: None,
+            remarks: Vec::new(),
+            command: command_again(opts),
+        };
+        (rules, Vec::new())
     };
     let sides = match commits {
         Some(commits) => from_commits(commits, used, terminal)?,
@@ -85,7 +92,7 @@ pub(super) fn asked(
             .as_ref()
             .map(|versions| VersionsRecord { base: record(&versions.base), head: record(&versions.head) }),
         redefined,
-        delta: rules.policy.time_default().delta(),
+        policy: rules.policy.clone(),
     }));
     if opts.trust_head {
         rules.policy.acknowledged.extend(Acknowledgement::of_redefinitions("--trust-head"));
@@ -201,15 +208,24 @@ fn rules_of(
         ));
     }
     let here = file::read_all(folder)?;
-    let figures = if configurations.trust_head {
-        here
+    let calibrations_here = calibration::read_all(folder)?;
+    let (figures, calibrations) = if configurations.trust_head {
+        (here, calibrations_here)
     } else {
         let before = baselines_at(repository, &commits.base, folder)?;
         remarks.extend(baseline_changes(&before, &here, folder));
-        before
+        let calibrated = calibrations_at(repository, &commits.base, folder)?;
+        if calibrated != calibrations_here {
+            let folder = folder.display();
+            remarks.push(format!(
+                "this change edits calibrations in {folder}; they count once they are in the base"
+            ));
+        }
+        (before, calibrated)
     };
     let (policy, command) = (configurations.policy(), command_again(opts));
-    Ok((Rules { policy, figures, needed_in: None, remarks, command }, redefined.into_iter().collect()))
+    let rules = Rules { policy, figures, calibrations, needed_in: None, remarks, command };
+    Ok((rules, redefined.into_iter().collect()))
 }
 
 /// Both versions, built from commits by the same commands.
@@ -292,13 +308,31 @@ pub(in crate::commands) fn baselines_at(
     commit: &str,
     folder: &Path,
 ) -> Result<Vec<Baseline>, CommandError> {
+    files_at(repository, commit, folder, file::is_baseline, file::parse)
+}
+
+/// The calibrations as a commit has them.
+pub(super) fn calibrations_at(
+    repository: &Repository,
+    commit: &str,
+    folder: &Path,
+) -> Result<Vec<Calibration>, CommandError> {
+    files_at(repository, commit, folder, calibration::is_calibration, calibration::parse)
+}
+
+fn files_at<T>(
+    repository: &Repository,
+    commit: &str,
+    folder: &Path,
+    is_one: fn(&Path) -> bool,
+    parse: fn(&Path, &[u8]) -> Result<T, file::BaselineError>,
+) -> Result<Vec<T>, CommandError> {
     let Some(inside) = repository.relative(folder) else { return Ok(Vec::new()) };
-    let names = repository.files_at(commit, &inside)?;
     let mut found = Vec::new();
-    for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|ext| ext == "json")) {
+    for name in repository.files_at(commit, &inside)?.iter().filter(|name| is_one(Path::new(name))) {
         let path = format!("{inside}/{name}");
         if let Some(text) = repository.file_at(commit, &path)? {
-            found.push(file::parse(Path::new(&path), text.as_bytes())?);
+            found.push(parse(Path::new(&path), text.as_bytes())?);
         }
     }
     Ok(found)

@@ -139,16 +139,15 @@ impl Judging<'_> {
         subject: &Subject<'_>,
     ) -> Option<Judgement> {
         let dropped: u64 = case.dropped_blocks.values().sum();
-        let calibrated = self.terms.baseline.filter(|b| b.class == self.record.machine.class);
         let run = PairedRun {
             estimate: &comparison.estimate,
             if_kept: comparison.if_kept.as_ref(),
             dropped_blocks: dropped as usize,
             blocks: case.blocks as usize,
             ended: ended(case.end.as_ref()),
-            calibrated: calibrated.and_then(|b| b.entry(subject.benchmark)?.calibrated),
+            terms: self.row_terms(subject),
         };
-        subject.judge_paired(&run, self.terms.policy.time(subject))
+        subject.judge_paired(&run)
     }
 }
 

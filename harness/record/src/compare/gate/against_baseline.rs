@@ -188,7 +188,7 @@ impl Judging<'_> {
             launches: figures.launches,
             is_one_run: self.terms.one_run,
         };
-        subject.judge_unpaired(&stored, now, launches, self.terms.policy.time(subject))
+        subject.judge_unpaired(&stored, now, launches, &self.row_terms(subject))
     }
 
     fn speed_up(&self, entry: &Entry, benchmark: &BenchmarkRecord, figures: &Figures) -> Option<GateRow> {

@@ -58,7 +58,7 @@ impl Judging<'_> {
                 let figures = entry.metrics.get(metric)?;
                 self.metric_against(confirmation, entry, head, figures, definition)
             }
-            Against::Expectation => None,
+            Against::Expectation | Against::Planted => None,
         }
     }
 }

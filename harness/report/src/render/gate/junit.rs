@@ -24,8 +24,8 @@ pub(super) fn render(report: &GateReport) -> Result<String, SerializeError> {
     }
     suite.add_test_cases(whole(report));
     suite.add_test_cases(report.rows.iter().map(case));
-    if !report.remarks.is_empty() {
-        let remarks: Vec<_> = report.remarks.iter().map(words::remark).collect();
+    let remarks = words::remarks(report);
+    if !remarks.is_empty() {
         suite.set_system_out(xml(&remarks.join("\n")));
     }
     let mut whole = Report::new("perfharness");

@@ -39,10 +39,10 @@ pub(super) fn render(report: &GateReport) -> String {
         page.push_str("\n| | benchmark | metric | change | finding |\n| --- | --- | --- | --- | --- |\n");
         push(&mut page, telling.iter().map(|row| table_row(row, Some(&report.rows))), MOST_FOR_ROWS, "row");
     }
-    if !report.remarks.is_empty() {
+    let remarks = words::remarks(report);
+    if !remarks.is_empty() {
         page.push('\n');
-        let remarks =
-            report.remarks.iter().map(|remark| format!("- {}\n", escaped(&words::remark(remark), SENTENCE)));
+        let remarks = remarks.iter().map(|remark| format!("- {}\n", escaped(remark, SENTENCE)));
         push(&mut page, remarks, MOST_FOR_A_PART, "remark");
     }
     again(&mut page, &words::rows(report, Weight::Decides));

@@ -33,8 +33,8 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     }
     folded(&mut text, &words::rows(report, Weight::Open), "stayed open without failing the gate", layout);
     folded(&mut text, &words::rows(report, Weight::Unchanged), "unchanged", layout);
-    for remark in &report.remarks {
-        paragraph(&mut text, &format!("note: {}", words::remark(remark)), layout, 0);
+    for remark in words::remarks(report) {
+        paragraph(&mut text, &format!("note: {remark}"), layout, 0);
     }
     text
 }
@@ -57,6 +57,7 @@ fn head(row: &GateRow) -> String {
     let style = match row.judgement.verdict {
         Verdict::Failed | Verdict::Regressed if row.judgement.gates() => AnsiColor::Red.on_default().bold(),
         Verdict::Inconclusive | Verdict::Redefined => AnsiColor::Yellow.on_default(),
+        Verdict::Placement => AnsiColor::Cyan.on_default(),
         Verdict::Improved => AnsiColor::Green.on_default(),
         Verdict::Failed | Verdict::Regressed | Verdict::NoBaseline | Verdict::Unchanged => Style::new(),
     };

@@ -4,9 +4,11 @@ mod diagnosis;
 mod sentence;
 
 pub(super) use diagnosis::{diagnosis, waste};
-pub(super) use sentence::sentence;
+use sentence::{is_coarse, percent};
+pub(super) use sentence::{sentence, suspected};
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use perfharness_record::compare::{Against, GateReport, GateRow, REPORT_VERSION, Remark, Tally};
 use perfharness_record::{short_commit, units};
@@ -34,7 +36,11 @@ impl Weight {
     pub(super) fn of(row: &GateRow) -> Self {
         match row.judgement.verdict {
             _ if row.judgement.outcome() != GateOutcome::Ok => Self::Decides,
-            Verdict::Failed | Verdict::Regressed | Verdict::Redefined | Verdict::Improved => Self::Tells,
+            Verdict::Failed
+            | Verdict::Regressed
+            | Verdict::Redefined
+            | Verdict::Improved
+            | Verdict::Placement => Self::Tells,
             Verdict::NoBaseline => Self::New,
             Verdict::Inconclusive => Self::Open,
             Verdict::Unchanged => Self::Unchanged,
@@ -67,6 +73,7 @@ pub(in crate::render) fn sign(row: &GateRow) -> &'static str {
         Verdict::Regressed => "▲",
         Verdict::Inconclusive => "?",
         Verdict::Improved => "▼",
+        Verdict::Placement => "↔",
         Verdict::NoBaseline => "○",
         Verdict::Redefined => "≠",
         Verdict::Unchanged => "=",
@@ -75,14 +82,24 @@ pub(in crate::render) fn sign(row: &GateRow) -> &'static str {
 
 /// Returns the number of rows with each verdict, worst first, without verdicts that no row has.
 pub(in crate::render) fn tally(tally: Tally) -> String {
-    let Tally { failed, regressed, inconclusive, improved, unchanged, no_baseline, redefined, advisory } =
-        tally;
+    let Tally {
+        failed,
+        regressed,
+        inconclusive,
+        improved,
+        unchanged,
+        placement,
+        no_baseline,
+        redefined,
+        advisory,
+    } = tally;
     let counts = [
         (failed, "failed"),
         (regressed, "regressed"),
         (redefined, "redefined"),
         (inconclusive, "inconclusive"),
         (improved, "improved"),
+        (placement, "placement"),
         (no_baseline, "without a baseline"),
         (advisory, "advisory"),
         (unchanged, "unchanged"),
@@ -169,6 +186,7 @@ pub(in crate::render) fn subject(row: &GateRow) -> String {
         Against::Base => format!("{what} against the base"),
         Against::Baseline => format!("{what} against the baseline"),
         Against::Expectation => what.to_owned(),
+        Against::Planted => format!("{what} with a planted slowdown"),
     }
 }
 
@@ -178,7 +196,7 @@ pub(super) fn by_sentence<'a>(rows: &[&'a GateRow]) -> Vec<(String, Vec<&'a Gate
 }
 
 /// Words a remark.
-pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
+fn remark(remark: &Remark) -> Cow<'_, str> {
     let of = |metric: &str, reason: &str| format!("the acknowledgement of `{metric}` ({reason})");
     Cow::Owned(match remark {
         Remark::OtherClass { class, nearest, left_out } => format!(
@@ -188,8 +206,76 @@ pub(super) fn remark(remark: &Remark) -> Cow<'_, str> {
             format!("{} has expired: figures were accepted {accepted}", of(metric, reason))
         }
         Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
+        Remark::Planted { seen, of } => format!("planted slowdowns that were seen: {seen} of {of}"),
+        Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
+        Remark::OneLayout { benchmarks, reason } => {
+            format!("code layout is not varied for {}, because {reason}", some(benchmarks))
+        }
         Remark::Told(told) => return Cow::Borrowed(told),
     })
+}
+
+/// First format whose rows state what they could have seen.
+const SIGHT_SINCE: u32 = 3;
+/// Largest number of rows that a remark names.
+const MOST_NAMES: usize = 20;
+
+/// Returns the remarks in words, and those on rows that passed and say little by it.
+pub(super) fn remarks(report: &GateReport) -> Vec<String> {
+    let told = report.remarks.iter().map(|told| remark(told).into_owned());
+    told.chain(coarse(report)).collect()
+}
+
+/// Names the rows that passed although they could only have seen a large slowdown, the least able first.
+fn coarse(report: &GateReport) -> Vec<String> {
+    let sight = |row: &&GateRow| {
+        let judgement = &row.judgement;
+        let is_new = report.format >= SIGHT_SINCE;
+        let passed = judgement.verdict == Verdict::Unchanged && judgement.gates();
+        judgement.evidence.could_see().filter(|could_see| is_new && passed && is_coarse(*could_see))
+    };
+    let mut rows: Vec<(f64, &GateRow)> =
+        report.rows.iter().filter_map(|row| Some((sight(&row)?, row))).collect();
+    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    grouped(rows.into_iter().map(|(could_see, row)| (percent(could_see.exp_m1()), row)))
+        .into_iter()
+        .map(|(slowdown, rows)| {
+            let names: Vec<String> = rows.iter().take(MOST_NAMES).map(|row| row.name()).collect();
+            let more = rows.len().saturating_sub(MOST_NAMES);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("could only have seen a slowdown of {slowdown}: {}{more}", names.join(", "))
+        })
+        .collect()
+}
+
+/// Words the layouts that were measured: "code layout: 4 links of each side, whose order alone changes sort/n/v by 18 %".
+fn layouts(count: usize, differ: &[(String, f64)], untold: &[String]) -> String {
+    let mut text = format!("code layout: {count} links of each side");
+    if !differ.is_empty() {
+        let change = |(benchmark, spread): &(String, f64)| {
+            format!("{benchmark} by {}", units::percent(spread.exp_m1()))
+        };
+        let changes: Vec<String> = differ.iter().map(change).collect();
+        let _ =
+            write!(text, "; the order of the code alone changes {}: measured in the fastest", some(&changes));
+    } else if untold.is_empty() {
+        text += ", which do not differ";
+    }
+    if !untold.is_empty() {
+        let _ = write!(text, "; no time or memory to compare them for {}, which took turns", some(untold));
+    }
+    text
+}
+
+/// Names some of many things: "a, b, c and 4 others".
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        1 => format!("{shown} and 1 other"),
+        more => format!("{shown} and {more} others"),
+    }
 }
 
 /// Returns the report with its words, as a file contains it.

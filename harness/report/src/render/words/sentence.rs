@@ -3,7 +3,7 @@
 use perfharness_record::compare::{Against, GateRow};
 use perfharness_record::units;
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Verdict, Why};
+use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Suspicion, Verdict, Why};
 
 /// Words the finding of a row and its reference, without a full stop. A row from a file keeps the words of the file.
 ///
@@ -38,7 +38,7 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             let launches = time.estimate.launches;
             let over = if launches == 1 { "1 launch".into() } else { format!("{launches} launches") };
             let found = format!("{} over {over}", effect(row, time.ratio, time.ratio_interval));
-            let mut parts = timed(row, found, time.threshold, time.smallest_detectable);
+            let mut parts = timed(row, found, time.threshold, time.could_see);
             let if_kept = |verdict: Verdict| format!("{} if the disturbed blocks counted", verdict.name());
             parts.extend(time.verdict_if_kept.map(if_kept));
             parts
@@ -48,7 +48,7 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             let (ours, theirs) = (runs(time.candidate_runs), runs(time.baseline_runs));
             let found = effect(row, time.ratio, Some(time.ratio_interval));
             let found = format!("{found} by {ours} against {theirs}");
-            timed(row, found, time.threshold, time.smallest_detectable)
+            timed(row, found, time.threshold, time.could_see)
         }
     };
     if judgement.beyond_acknowledged {
@@ -76,10 +76,38 @@ fn amount(baseline: f64, candidate: f64, unit: &str) -> String {
 }
 
 /// Adds threshold and conclusion to the finding of a time.
-fn timed(row: &GateRow, found: String, threshold: f64, smallest_detectable: Option<f64>) -> Vec<String> {
+fn timed(row: &GateRow, found: String, threshold: f64, could_see: Option<f64>) -> Vec<String> {
     let mut parts = vec![found, format!("threshold {}", percent(threshold))];
-    parts.extend(conclusion(row, smallest_detectable));
+    parts.extend(conclusion(row));
+    parts.extend(could_see.filter(|_| tells_sight(&row.judgement.reason)).map(sight));
     parts
+}
+
+/// Whether a time was judged for this reason, and the reason itself does not say what it could have seen.
+fn tells_sight(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::BeyondThreshold
+            | Reason::WithinThreshold
+            | Reason::AcrossThreshold
+            | Reason::WithinLayouts { .. }
+            | Reason::NotConfirmed
+    )
+}
+
+/// "it could have seen 5 %", of a log-ratio.
+fn sight(could_see: f64) -> String {
+    let only = if is_coarse(could_see) { "only " } else { "" };
+    format!("it could {only}have seen {}", percent(could_see.exp_m1()))
+}
+
+/// Share of a slowdown beyond which a row that could not have seen it is pointed out.
+const COARSE: f64 = 0.1;
+
+/// Whether a row that could have seen this slowdown, a log-ratio, says little by passing.
+pub(super) fn is_coarse(could_see: f64) -> bool {
+    // The steps of what a row could have seen are far apart.
+    could_see.exp_m1() > COARSE * 1.01
 }
 
 /// "12.3 % slower [10.1 %, 14.6 %]".
@@ -103,22 +131,17 @@ fn effect(row: &GateRow, ratio: f64, interval: Option<Interval>) -> String {
 }
 
 /// The conclusion that the figures of a time do not show by themselves.
-fn conclusion(row: &GateRow, smallest_detectable: Option<f64>) -> Vec<String> {
+fn conclusion(row: &GateRow) -> Option<String> {
     let judgement = &row.judgement;
     match &judgement.reason {
         Reason::BeyondThreshold if judgement.verdict == Verdict::Regressed => {
             let stands = judgement.confirmation.is_some_and(|confirmation| confirmation.stands);
-            vec![if stands { "confirmed by fresh launches" } else { "not confirmed yet" }.into()]
+            Some(if stands { "confirmed by fresh launches" } else { "not confirmed yet" }.into())
         }
-        Reason::BeyondThreshold | Reason::WithinThreshold => Vec::new(),
-        Reason::AcrossThreshold => {
-            let mut parts = vec!["it may be worse by that, or not".into()];
-            parts.extend(smallest_detectable.map(|smallest| {
-                format!("nine of ten such runs see a change of {}", percent(smallest.exp_m1()))
-            }));
-            parts
-        }
-        _ => vec![because(row)],
+        Reason::BeyondThreshold => None,
+        Reason::WithinThreshold => Some("no change".into()),
+        Reason::AcrossThreshold => Some("it may be worse, or not".into()),
+        _ => Some(because(row)),
     }
 }
 
@@ -129,6 +152,14 @@ fn because(row: &GateRow) -> String {
         Reason::BeyondThreshold => "beyond the threshold".into(),
         Reason::WithinThreshold => "within the threshold".into(),
         Reason::AcrossThreshold => "it may be worse, or not".into(),
+        Reason::CouldNotSee { could_see, must_see } => format!(
+            "it could only have seen {}, and must be able to see {}",
+            percent(could_see.exp_m1()),
+            percent(must_see.exp_m1())
+        ),
+        Reason::WithinLayouts { spread } => {
+            format!("within the {} by which layouts of the same code differ", percent(spread.exp_m1()))
+        }
         Reason::NotWorse => "not worse by that, and perhaps better".into(),
         Reason::TooFewLaunches { launches, needed } => {
             format!("{launches} of the {needed} launches that a verdict needs")
@@ -138,6 +169,7 @@ fn because(row: &GateRow) -> String {
         }
         Reason::NoSpread => "no spread between launches: the clock is too coarse".into(),
         Reason::NotConfirmed => "flagged at first, but not confirmed by fresh launches".into(),
+        Reason::Unusable { why } if row.judgement.is_suspect() => format!("suspect: {}", said(why)),
         Reason::Unusable { why } => format!("cannot be judged: {}", said(why)),
         Reason::Missing => format!("gone: {holder} has it"),
         Reason::Renamed { to } => format!("renamed: {holder} has it, and its name is now {to}"),
@@ -191,7 +223,49 @@ fn said(why: &Why) -> String {
         Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
         Why::FreshEnded(end) => format!("the fresh launches ended as {}", ended(end)),
         Why::NoWorkloads(end) => format!("it gave no workloads: {}", ended(end)),
+        Why::NotSeen { planted, effect: None } => {
+            format!("a planted slowdown of {} was not measured", percent(planted.0))
+        }
+        Why::NotSeen { planted, effect: Some(effect) } => format!(
+            "a planted slowdown of {} was not seen: {} was measured",
+            percent(planted.0),
+            percent(effect.0.exp_m1())
+        ),
+        Why::Suspect(suspicion) => suspected(suspicion),
+        Why::BaseSuspect(suspicion) => format!("of the base, {}", suspected(suspicion)),
         Why::Told(told) => told.clone(),
+    }
+}
+
+/// Returns in words why times are not believed, with both figures.
+pub(in crate::render) fn suspected(suspicion: &Suspicion) -> String {
+    let time = |ns: u64| units::duration(ns as f64);
+    match suspicion {
+        Suspicion::SameTime { few, few_ns, many, many_ns } => format!(
+            "its time does not follow its iterations: {many} take {}, and {few} take {}",
+            time(*many_ns),
+            time(*few_ns)
+        ),
+        Suspicion::BelowFloor { ns, least_ns, ceiling } => format!(
+            "it takes {}, and its least work takes {} at ten times the ceiling `{ceiling}` of this machine",
+            units::duration(ns.0),
+            units::duration(least_ns.0)
+        ),
+        Suspicion::OtherPace { worker_ns, harness_ns } => format!(
+            "its worker's clock passed {} between two samples, and the harness's {}",
+            time(*worker_ns),
+            time(*harness_ns)
+        ),
+        Suspicion::Unaccounted { reported_ns, elapsed_ns } => format!(
+            "its worker accounts for {} of the {} from request to answer, and for no larger share of any other sample",
+            time(*reported_ns),
+            time(*elapsed_ns)
+        ),
+        Suspicion::CannotVary { planted, effect } => format!(
+            "it cannot vary: {} more work changed its time by {}",
+            percent(planted.0),
+            percent(effect.0.exp_m1())
+        ),
     }
 }
 
@@ -224,7 +298,7 @@ fn advice(advisory: &Advisory) -> String {
 const MOST_PERCENT: f64 = 9999.0;
 
 /// Formats a share as "12.3 %": one decimal, two below 1 %, none from 100 % on, and no trailing zeros.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let size = percent.abs();
     if size > MOST_PERCENT {
@@ -271,9 +345,13 @@ mod tests {
         Estimate {
             theta: ratio.ln(),
             sd: Some(0.01),
+            standard_error: Some((upper / lower).ln() / 6.0),
+            df: Some(20.0),
+            order_effect: None,
             interval: Some(Interval { lower: lower.ln(), upper: upper.ln() }),
             confidence: 0.99,
             launches,
+            trimmed: 0,
             placements: launches,
             rounds: 2 * launches,
             empty_launches: 0,
@@ -288,35 +366,43 @@ mod tests {
             dropped_blocks: 0,
             blocks: 20,
             ended: Ended::Look { launches: estimate.launches },
-            calibrated: None,
+            terms: TimePolicy::HARDWARE.terms(),
         }
     }
 
     fn judge(run: &PairedRun<'_>) -> Judgement {
-        judge_paired(run, TimePolicy::HARDWARE, Direction::Lower).unwrap()
+        judge_paired(run, Direction::Lower).unwrap()
     }
 
     #[rstest]
     #[case::slower(
         estimated(1.123, 1.101, 1.146, 16),
-        "12.3 % slower [10.1 %, 14.6 %] over 16 launches; threshold 3 %; not confirmed yet"
+        "12.3 % slower [10.1 %, 14.6 %] over 16 launches; threshold 3 %; not confirmed yet; \
+         it could have seen 5 %"
     )]
     #[case::faster(
         estimated(0.88, 0.86, 0.9, 16),
-        "12 % faster [10 %, 14 %] over 16 launches; threshold 3 %"
+        "12 % faster [10 %, 14 %] over 16 launches; threshold 3 %; it could have seen 7 %"
     )]
     #[case::alike(
         estimated(1.004, 0.994, 1.014, 16),
-        "0.4 % slower [-0.6 %, 1.4 %] over 16 launches; threshold 3 %"
+        "0.4 % slower [-0.6 %, 1.4 %] over 16 launches; threshold 3 %; no change; \
+         it could have seen 3 %"
+    )]
+    #[case::alike_as_far_as_it_can_see(
+        estimated(1.02, 0.95, 1.09, 64),
+        "2 % slower [-5 %, 9 %] over 64 launches; threshold 3 %; no change; \
+         it could only have seen 20 %"
     )]
     #[case::open(
-        estimated(1.02, 0.99, 1.05, 16),
-        "2 % slower [-1 %, 5 %] over 16 launches; threshold 3 %; it may be worse by that, or not; \
-         nine of ten such runs see a change of 4.1 %"
+        estimated(1.027, 1.021, 1.033, 16),
+        "2.7 % slower [2.1 %, 3.3 %] over 16 launches; threshold 3 %; it may be worse, or not; \
+         it could have seen 3 %"
     )]
-    #[case::not_worse(
-        estimated(0.97, 0.94, 1.01, 16),
-        "3 % faster [-1 %, 6 %] over 16 launches; threshold 3 %; not worse by that, and perhaps better"
+    #[case::not_able(
+        estimated(1.0, 0.8, 1.25, 64),
+        "0 % slower [-20 %, 25 %] over 64 launches; threshold 3 %; \
+         it could only have seen 75 %, and must be able to see 25 %"
     )]
     #[case::few(
         estimated(2.0, 1.8, 2.2, 5),
@@ -349,15 +435,15 @@ mod tests {
         assert_eq!(
             of_time(row),
             "12.3 % slower [10.1 %, 14.6 %] over 16 launches; threshold 3 %; confirmed by fresh launches; \
-             unchanged if the disturbed blocks counted"
+             it could have seen 5 %; unchanged if the disturbed blocks counted"
         );
     }
 
     #[test]
     fn an_advisory_says_why() {
-        let estimate = estimated(1.0, 0.99, 1.01, 16);
-        let run = PairedRun { calibrated: Some(1.08_f64.ln()), ..run(&estimate) };
-        assert!(of_time(judge(&run)).ends_with("; advisory: this machine sees changes from 8 % on"));
+        let row = judge(&run(&estimated(1.0, 0.99, 1.01, 16)));
+        let row = row.advise(Advisory::FewRuns { runs: 2, needed: 5 });
+        assert!(of_time(row).ends_with("; advisory: the baseline has 2 of the 5 runs that it needs"));
     }
 
     #[rstest]

@@ -53,7 +53,7 @@ pub(in crate::render::page) fn cell(span: &Span, reach: f64) -> Result<String, P
         Tone::Good => GOOD,
         Tone::Bad => BAD,
         Tone::Open => OPEN,
-        Tone::Plain => MUTED,
+        Tone::Placement | Tone::Plain => MUTED,
     };
     let inside = |ratio: f64| ratio.max(1.0 / reach).min(reach);
     let middle = HEIGHT as i32 / 2;

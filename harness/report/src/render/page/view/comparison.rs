@@ -62,6 +62,7 @@ pub(super) fn badge(row: &GateRow) -> Badge {
         (Verdict::Failed, _) | (Verdict::Regressed, true) => Tone::Bad,
         (Verdict::Improved, _) => Tone::Good,
         (Verdict::Inconclusive | Verdict::Redefined, true) => Tone::Open,
+        (Verdict::Placement, _) => Tone::Placement,
         (Verdict::Regressed | Verdict::Redefined | Verdict::Inconclusive, false)
         | (Verdict::Unchanged | Verdict::NoBaseline, _) => Tone::Plain,
     };

@@ -233,8 +233,7 @@ fn limits(material: &Material<'_>) -> Vec<String> {
     if let Err(why) = material.samples {
         limits.push(format!("plots show launches instead of samples: {why}"));
     }
-    let remarks = material.gate.iter().flat_map(|gate| &gate.remarks);
-    limits.extend(remarks.map(|remark| words::remark(remark).into_owned()));
+    limits.extend(material.gate.iter().flat_map(|gate| words::remarks(gate)));
     limits.extend(material.remarks.iter().cloned());
     limits
 }

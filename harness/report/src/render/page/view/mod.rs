@@ -109,6 +109,8 @@ pub(crate) enum Tone {
     Bad,
     /// Undecided.
     Open,
+    /// Changed, and explained by code layout.
+    Placement,
     /// Neither.
     Plain,
 }
@@ -120,6 +122,7 @@ impl Tone {
             Self::Good => "good",
             Self::Bad => "bad",
             Self::Open => "open",
+            Self::Placement => "placement",
             Self::Plain => "plain",
         }
     }

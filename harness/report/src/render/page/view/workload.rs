@@ -382,7 +382,8 @@ fn counts(all: &[&MetricDef], measured: &[&BenchmarkRecord]) -> Vec<CountRow> {
     all.iter().filter(|m| m.id != standard::WALL_TIME).filter_map(row).collect()
 }
 
-/// Returns the notes of workers and checks, each distinct note once with its variants.
+/// Returns the times that are not believed, and the notes of workers and checks, each distinct note once with its
+/// variants.
 fn notes(benchmarks: &[&BenchmarkRecord]) -> Vec<String> {
     let mut notes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for benchmark in benchmarks {
@@ -391,7 +392,12 @@ fn notes(benchmarks: &[&BenchmarkRecord]) -> Vec<String> {
             notes.entry(note).or_default().push(benchmark.id.variant.as_str());
         }
     }
-    notes.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", "))).collect()
+    let notes = notes.into_iter().map(|(note, variants)| format!("{}: {note}", variants.join(", ")));
+    let suspects = benchmarks.iter().flat_map(|benchmark| {
+        let told = |sign| format!("{} suspect: {}", benchmark.id.variant, words::suspected(sign));
+        benchmark.suspect.iter().map(told)
+    });
+    suspects.chain(notes).collect()
 }
 
 /// Returns the place of a role among the colours of a plot.
