@@ -264,6 +264,7 @@ pub fn rows() -> Vec<GateRow> {
         row("spin/s/young", Some(&WALL), Baseline, slower().advise(Advisory::FewRuns { runs: 2, needed: 5 })),
         row("spin/s/elsewhere", Some(&WALL), Baseline, slower().advise(Advisory::OtherMachineClass)),
         row("spin/s/uneven", Some(&WALL), Baseline, slower().advise(Advisory::UnevenSides)),
+        row("spin/s/llvmpipe", Some(&WALL), Base, crossing().advise(Advisory::SoftwareAdapter)),
         row("spin/s/slow", Some(&WALL), Base, slower().advise(Advisory::Exhibit)),
         row("spin/s/explains", Some(&WALL), Base, crossing().advise(Advisory::Diagnosis)),
         row("spin/s/added", None, Baseline, judgement(NoBaseline, Reason::New, Evidence::None)),

@@ -208,21 +208,21 @@ pub struct TimeUse {
     pub blocks_s: f64,
     /// Timed samples of complete blocks, in s.
     pub samples_s: f64,
-    /// Start, `hello` and end of processes, in s.
-    #[serde(default)]
-    pub processes_s: f64,
+    /// Start, `hello` and end of processes, in s; absent, like the next four, in records that did not tell them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes_s: Option<f64>,
     /// Preparing of placements, in s.
-    #[serde(default)]
-    pub prepare_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare_s: Option<f64>,
     /// Checks, before and after timing, in s.
-    #[serde(default)]
-    pub checks_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks_s: Option<f64>,
     /// Warm-up, in s.
-    #[serde(default)]
-    pub warm_up_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_s: Option<f64>,
     /// Metered samples, in s.
-    #[serde(default)]
-    pub metered_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered_s: Option<f64>,
     /// Share of the launches' time that was not in timed samples: processes, set-up, inputs, checks, lead-in, warm-up.
     pub outside_share: Option<f64>,
 }

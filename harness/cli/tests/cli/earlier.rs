@@ -7,8 +7,8 @@
 //!
 //! One answer differs on purpose, see [`RENAMED`], and so does whatever the rule for times decides, in the answers of `gate`
 //! and `compare` and on the page of a gate: a time that is too noisy is open because it could not have seen what it must,
-//! and not advisory, and what it could have seen takes the place of the smallest effect that it would have found. The
-//! verdicts on what regressed stayed. Two things did change since, which these files do not show: a gate judges a
+//! and not advisory, and what it could have seen takes the place of the smallest effect that it would have found. An
+//! open time of a software adapter is advisory. The verdicts on what regressed stayed. Two things did change since, which these files do not show: a gate judges a
 //! record by the policy of its base where the repository has that commit, and the journal of an interrupted run cannot be
 //! resumed.
 //! Baselines have format 2 since: what format 1 says of a calibration is neither shown nor written again.

@@ -15,7 +15,7 @@ pub(super) fn layout_records(
     workers: &[&WorkerState],
 ) -> Vec<LayoutRecord> {
     let is_pair = |case: &&CasePlan| {
-        case.design.looks.is_none() && case.sides.iter().any(|side| side.origin == Origin::Base)
+        case.design.terms.is_some() && case.sides.iter().any(|side| side.origin == Origin::Base)
     };
     let pairs = plan.cases.iter().filter(|case| case.design.stage == Stage::First).filter(is_pair);
     let record = |pair: &CasePlan| {

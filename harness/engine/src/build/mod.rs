@@ -210,11 +210,11 @@ fn time_use(state: &RunState) -> TimeUse {
         placements_s: seconds(|timing| timing.placements_ns),
         blocks_s: seconds(|timing| timing.blocks_ns),
         samples_s,
-        processes_s: seconds(|timing| timing.processes_ns),
-        prepare_s: seconds(|timing| timing.prepare_ns),
-        checks_s: seconds(|timing| timing.checks_ns),
-        warm_up_s: seconds(|timing| timing.warm_up_ns),
-        metered_s: seconds(|timing| timing.metered_ns),
+        processes_s: Some(seconds(|timing| timing.processes_ns)),
+        prepare_s: Some(seconds(|timing| timing.prepare_ns)),
+        checks_s: Some(seconds(|timing| timing.checks_ns)),
+        warm_up_s: Some(seconds(|timing| timing.warm_up_ns)),
+        metered_s: Some(seconds(|timing| timing.metered_ns)),
         outside_share,
     }
 }

@@ -19,7 +19,7 @@ use super::executor::{
 };
 use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
-use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
+use super::plausible::{FEWEST_OF_LENGTH, Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
@@ -51,6 +51,9 @@ const MOST_NOTES: usize = 20;
 const MOST_KEPT_BYTES: usize = 1 << 20;
 /// Memory of a reading without its name.
 const READING_BYTES: usize = 100;
+
+/// Factor by which a short sample has fewer iterations than a timed one that has that many.
+const SHORTER: u64 = 4;
 
 /// Side whose worker is alive.
 struct LiveSide {
@@ -400,6 +403,7 @@ impl LaunchRunner<'_, '_> {
             self.warm_up(place, slot)?;
         }
         self.tune(live_sides);
+        self.short_samples(place, live_sides)?;
         let blocks_start = self.executor.now_ns();
         for block in 0..self.allocation.blocks as u32 {
             if live_sides.iter().all(Option::is_none) || (block > 0 && self.is_cut_short()) {
@@ -641,6 +645,25 @@ impl LaunchRunner<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Runs a sample of few iterations on each side, which tells whether its time follows them. The first launches suffice.
+    fn short_samples(
+        &mut self,
+        place: PlacementRounds,
+        live_sides: &mut [Option<LiveSide>],
+    ) -> Result<(), Interrupted> {
+        let launch = self.launch - self.case_plan.design.stage.first_launch();
+        if place.placement > 0 || launch >= FEWEST_OF_LENGTH {
+            return Ok(());
+        }
+        for slot in live_sides.iter_mut() {
+            let length = slot.as_ref().and_then(|live| live.length);
+            let Some(length) = length.filter(|length| length.iterations > 1) else { continue };
+            let short = SampleLength { iterations: (length.iterations / SHORTER).max(1), lead_in: 0 };
+            self.sample(slot, Mode::Timed, place.warm_up_round(warm_up::MAX_BATCHES), short)?;
+        }
+        Ok(())
     }
 
     /// Measures a block: a round in the order of the placement or its reverse, then one in the reverse of that.

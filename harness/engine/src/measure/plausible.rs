@@ -43,7 +43,7 @@ const LONGER: u64 = 2;
 const FOLLOWS: f64 = 0.2;
 /// Fewest samples of either length. The fastest of them counts, as a disturbance only makes a sample slower. The short ones
 /// are batches of the warm-up that follow another one, so that caches are warm.
-const FEWEST_OF_LENGTH: u32 = 4;
+pub(super) const FEWEST_OF_LENGTH: u32 = 4;
 /// Fewest metered samples, of which there is one in a launch.
 const FEWEST_METERED: u32 = 2;
 

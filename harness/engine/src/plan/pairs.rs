@@ -3,12 +3,16 @@
 use perfharness_contract::{MetricDef, VariantDef, standard};
 use perfharness_record::compare::GatePolicy;
 use perfharness_record::{LookPlan, Origin, Side};
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::{Adapter, RowTerms, Subject, time_counts};
 
 use super::{CaseDesign, CasePlan, Catalog, Selection};
 
 /// Launches of what has no base, or whose time counts for nothing: enough to see whether its counts vary.
 const LAUNCHES_TO_COUNT: u32 = 2;
+
+/// Launches of a time that says little: that of a GPU's work on a software adapter. Enough for any verdict.
+const LAUNCHES_ON_SOFTWARE: u32 = MIN_LAUNCHES_TO_DECIDE as u32;
 
 /// The need of a variant that computes on a GPU.
 const GPU: &str = "gpu";
@@ -83,13 +87,19 @@ pub fn pairs(
             let counts = variant.is_none_or(|variant| time_counts(variant.role));
             let before = counterpart(case, side).filter(|_| side.skip.is_none());
             let counts_only = !counts || before.is_none();
+            let on_software = variant.is_some_and(is_for_gpu) && judging.adapter != Adapter::Hardware;
+            let launches = if counts_only {
+                Some(LAUNCHES_TO_COUNT)
+            } else {
+                on_software.then_some(LAUNCHES_ON_SOFTWARE)
+            };
             let reference = before.is_some().then_some(0);
             let ours = Side { origin: Origin::Head, reference, ..side.clone() };
             pairs.push(CasePlan {
                 sides: before.into_iter().chain([ours]).collect(),
                 design: CaseDesign {
-                    looks: counts_only.then_some(LookPlan::Fixed { launches: LAUNCHES_TO_COUNT }),
-                    terms: variant.map(|variant| judging.terms(side, variant)),
+                    looks: launches.map(|launches| LookPlan::Fixed { launches }),
+                    terms: variant.filter(|_| !counts_only).map(|variant| judging.terms(side, variant)),
                     ..CaseDesign::default()
                 },
                 ..case.clone()
@@ -124,12 +134,20 @@ mod tests {
         let policy: GatePolicy = serde_json::from_value(policy).unwrap();
         let terms = |adapter| -> Vec<(f64, f64)> {
             let cases = pairs(&catalog, &selection, &selection, 1, Judging { policy: &policy, adapter });
-            let terms = cases.iter().map(|case| case.design.terms.unwrap());
+            let terms = cases.iter().filter_map(|case| case.design.terms);
             terms.map(|terms| (terms.threshold, terms.must_see)).collect()
         };
         let of = |threshold: f64, must_see: f64| (threshold.ln_1p(), must_see.ln_1p());
         let (default, own) = (of(0.05, 0.4), of(0.2, 0.3));
-        assert_eq!(terms(Adapter::Software), [default, default, own, of(0.5, 0.4)]);
-        assert_eq!(terms(Adapter::Hardware), [default, default, own, default]);
+        // What is kept slow on purpose is measured for its counts.
+        assert_eq!(terms(Adapter::Software), [default, own, of(0.5, 0.4)]);
+        assert_eq!(terms(Adapter::Hardware), [default, own, default]);
+        let launches = |adapter| -> Vec<Option<LookPlan>> {
+            let cases = pairs(&catalog, &selection, &selection, 1, Judging { policy: &policy, adapter });
+            cases.iter().map(|case| case.design.looks).collect()
+        };
+        let fixed = |launches| Some(LookPlan::Fixed { launches });
+        assert_eq!(launches(Adapter::Software), [fixed(2), None, None, fixed(8)]);
+        assert_eq!(launches(Adapter::Hardware), [fixed(2), None, None, None]);
     }
 }

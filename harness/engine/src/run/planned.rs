@@ -59,7 +59,7 @@ impl PlannedRun {
                 let judging = Judging { policy, adapter: adapter(&selection, &catalog, listener) };
                 let mut cases = pairs(&catalog, &selection, &selection, 0, judging);
                 // A benchmark that is measured for its counts alone has no time to calibrate.
-                cases.retain(|case| case.design.looks.is_none());
+                cases.retain(|case| case.design.terms.is_some());
                 if cases.is_empty() {
                     return Err(RunError::NothingToCalibrate);
                 }

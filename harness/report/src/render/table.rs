@@ -372,23 +372,23 @@ fn time_use(record: &RunRecord) -> String {
         part(time.samples_s, "in timed samples"),
         part(time.blocks_s - time.samples_s, "between them (inputs, lead-in)"),
     ];
-    if time.processes_s > 0.0 {
-        let named = [
-            (time.warm_up_s, "for warm-up"),
-            (time.processes_s, "for processes"),
-            (time.prepare_s, "for preparing"),
-            (time.checks_s, "for checks"),
-            (time.metered_s, "in metered samples"),
-        ];
-        let rest = time.launches_s - time.blocks_s - named.iter().map(|(seconds, _)| seconds).sum::<f64>();
-        parts.extend(
-            named.into_iter().chain([(rest, "for the rest")]).map(|(seconds, what)| part(seconds, what)),
-        );
-    } else {
+    let named = [
+        (time.warm_up_s, "for warm-up"),
+        (time.processes_s, "for processes"),
+        (time.prepare_s, "for preparing"),
+        (time.checks_s, "for checks"),
+        (time.metered_s, "in metered samples"),
+    ];
+    let known: Vec<(f64, &str)> =
+        named.into_iter().filter_map(|(seconds, what)| Some((seconds?, what))).collect();
+    if known.is_empty() {
         // A record of an earlier version knows no more.
         let rest = time.launches_s - time.placements_s - time.blocks_s;
         parts.push(part(time.placements_s, "for set-up and warm-up"));
         parts.push(part(rest, "for processes, checks and metered samples"));
+    } else {
+        let rest = time.launches_s - time.blocks_s - known.iter().map(|(seconds, _)| seconds).sum::<f64>();
+        parts.extend(known.into_iter().chain([(rest, "for the rest")]).map(|(s, what)| part(s, what)));
     }
     let all = units::duration(time.launches_s * 1e9);
     format!("measured for {all} on {}: {}", record.machine.class, parts.join(", "))

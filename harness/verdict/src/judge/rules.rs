@@ -116,6 +116,16 @@ impl Subject<'_> {
         if time_counts(self.role) { judgement } else { judgement.advise(Advisory::Exhibit) }
     }
 
+    /// Excuses a time of a software adapter that leaves the question open: it says little about a GPU, and the counts of the
+    /// same benchmark decide. One that surely got worse counts all the same.
+    fn advise_software(&self, judgement: Judgement) -> Judgement {
+        if self.is_software() && judgement.verdict == Verdict::Inconclusive {
+            judgement.advise(Advisory::SoftwareAdapter)
+        } else {
+            judgement
+        }
+    }
+
     /// Judges a figure without noise. None for a neutral metric.
     ///
     /// A figure that a driver has a share in has some noise. Any other that varied all the same proves nothing by that,
@@ -169,7 +179,7 @@ impl Subject<'_> {
             terms: RowTerms { calibrated: run.terms.calibrated.filter(|_| is_wall), ..run.terms },
             ..*run
         };
-        Some(self.advise_time(judge_paired(&run, self.metric.direction)?))
+        Some(self.advise_software(self.advise_time(judge_paired(&run, self.metric.direction)?)))
     }
 
     /// Judges a time of a run of so many `launches` against stored runs. None for a neutral metric.
@@ -190,7 +200,7 @@ impl Subject<'_> {
             judgement.verdict = Verdict::Inconclusive;
             judgement.reason = Reason::TooFewLaunches { launches, needed };
         }
-        judgement = self.advise_time(judgement);
+        judgement = self.advise_software(self.advise_time(judgement));
         // A software adapter computes on all cores.
         let is_uneven = self.adapter == Adapter::Software && self.uses_gpu != self.reference_uses_gpu;
         Some(if is_uneven { judgement.advise(Advisory::UnevenSides) } else { judgement })

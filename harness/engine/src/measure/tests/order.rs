@@ -19,8 +19,9 @@ fn three_sides() -> Scenario {
 fn a_launch_follows_the_protocol() {
     let scenario = Scenario::of([Script::steady(MS)]).launches(1).run();
     let ops = scenario.ops(0, 0);
-    // Two checks before timing; four placements of three warm-up batches, one for the later ones, and two blocks.
-    let first = "launch prepare check check".to_owned() + &" sample".repeat(3 + 4);
+    // Two checks before timing; four placements of three warm-up batches, one for the later ones, and two blocks. A short
+    // sample ends the warm-up of the first.
+    let first = "launch prepare check check".to_owned() + &" sample".repeat(3 + 1 + 4);
     let later = " prepare".to_owned() + &" sample".repeat(1 + 4);
     assert_eq!(ops.join(" "), first + &later.repeat(3) + " check sample finish");
 }

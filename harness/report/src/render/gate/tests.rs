@@ -113,6 +113,7 @@ fn the_sample_holds_every_reason_and_advisory() {
         Advisory::Diagnosis => 4,
         Advisory::Acknowledged { .. } => 5,
         Advisory::UnevenSides => 6,
+        Advisory::SoftwareAdapter => 7,
     };
     let count = |mut all: Vec<i32>| {
         all.sort_unstable();
@@ -120,7 +121,7 @@ fn the_sample_holds_every_reason_and_advisory() {
         all.len()
     };
     assert_eq!(count(rows.iter().map(|row| reason(&row.judgement.reason)).collect()), 20);
-    assert_eq!(count(rows.iter().flat_map(|row| row.judgement.advisory.iter().map(advisory)).collect()), 7);
+    assert_eq!(count(rows.iter().flat_map(|row| row.judgement.advisory.iter().map(advisory)).collect()), 8);
 }
 
 #[test]

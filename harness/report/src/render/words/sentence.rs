@@ -290,6 +290,7 @@ fn advice(advisory: &Advisory) -> String {
             "one side computes on all cores and the other does not, so that other processes weigh on them differently"
                 .into()
         }
+        Advisory::SoftwareAdapter => "no GPU computed it, and the counts of the benchmark decide".into(),
         Advisory::Acknowledged { reason } => format!("acknowledged: {reason}"),
     }
 }
