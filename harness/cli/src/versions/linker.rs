@@ -30,11 +30,8 @@ impl CargoLinker {
     pub(super) fn of(folder: &Path) -> Option<Self> {
         let triple = host(folder)?;
         let variable = format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase().replace(['-', '.'], "_"));
-        let configured = match env::var(&variable) {
-            Some(linker) => Some(linker),
-            None => configured(&config_files(folder), &triple)?,
-        };
-        Some(Self { variable, linker: configured.unwrap_or_else(|| DEFAULT.to_owned()) })
+        let linker = env::var(&variable).or_else(|| configured(&config_files(folder), &triple))?;
+        Some(Self { variable, linker })
     }
 }
 
@@ -60,9 +57,9 @@ fn config_files(folder: &Path) -> Vec<PathBuf> {
     above.chain(home).filter_map(file).collect()
 }
 
-/// Returns the linker that configuration files set for a triple, `Some(None)` if none does, and `None` if one sets a linker
-/// by a condition or cannot be read.
-fn configured(files: &[PathBuf], triple: &str) -> Option<Option<String>> {
+/// Returns the linker that configuration files set for a triple, or [`DEFAULT`] if none does. `None` if one sets a linker by a
+/// condition or cannot be read.
+fn configured(files: &[PathBuf], triple: &str) -> Option<String> {
     for file in files {
         let table: toml::Table = toml::from_str(&std::fs::read_to_string(file).ok()?).ok()?;
         let Some(targets) = table.get("target").and_then(toml::Value::as_table) else { continue };
@@ -71,13 +68,13 @@ fn configured(files: &[PathBuf], triple: &str) -> Option<Option<String>> {
             let text = linker.as_str()?;
             // A path with folders is relative to the folder of `.cargo`.
             let base = file.ancestors().nth(2).filter(|_| text.contains('/')).unwrap_or(Path::new(""));
-            return Some(Some(base.join(text).to_string_lossy().into_owned()));
+            return Some(base.join(text).to_string_lossy().into_owned());
         }
         if targets.keys().any(|key| key.starts_with("cfg(") && linker(key).is_some()) {
             return None;
         }
     }
-    Some(None)
+    Some(DEFAULT.to_owned())
 }
 
 #[cfg(test)]
@@ -97,12 +94,12 @@ mod tests {
         let found = || configured(&files, triple);
         set(&near, "[build]\njobs = 1\n");
         set(&far, "");
-        assert_eq!(found(), Some(None));
+        assert_eq!(found().as_deref(), Some(DEFAULT));
         set(&far, &format!("[target.{triple}]\nlinker = \"clang\"\n"));
-        assert_eq!(found(), Some(Some("clang".into())));
+        assert_eq!(found(), Some("clang".into()));
         set(&near, &format!("[target.{triple}]\nlinker = \"bin/ld\"\n"));
         let path = folder.path().join("repo/tree/bin/ld").to_string_lossy().into_owned();
-        assert_eq!(found(), Some(Some(path)));
+        assert_eq!(found(), Some(path));
         set(&near, "[target.'cfg(unix)']\nlinker = \"mold\"\n");
         assert_eq!(found(), None);
         set(&near, "no toml");
