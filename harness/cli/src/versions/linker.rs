@@ -100,7 +100,7 @@ mod tests {
         set(&near, &format!("[target.{triple}]\nlinker = \"bin/ld\"\n"));
         let path = folder.path().join("repo/tree/bin/ld").to_string_lossy().into_owned();
         assert_eq!(found(), Some(path));
-        set(&near, "[target.'cfg(unix)']\nlinker = \"mold\"\n");
+        set(&near, "[target.'cfg(debug_assertions)']\nlinker = \"mold\"\n");
         assert_eq!(found(), None);
         set(&near, "no toml");
         assert_eq!(found(), None);
