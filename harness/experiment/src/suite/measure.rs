@@ -102,7 +102,13 @@ pub(super) fn measure(
     let start = clock::now();
     let mut kept = Kept::default();
     let place = RecordPlace::at(&folder.join("run.json"), false)?;
-    let terms = Terms { baseline: None, policy: &policy, command: "perfharness gate", one_run: false, calibration: None };
+    let terms = Terms {
+        baseline: None,
+        policy: &policy,
+        command: "perfharness gate",
+        one_run: false,
+        calibration: None,
+    };
     let run = PlannedRun::new(spec, &mut kept)?.begin(place, &mut kept)?;
     let record = run.measure_all_and(&mut kept, |plan, record| {
         Ok::<_, RunError>(confirmation(plan, &flagged(&judge(record, &terms))))
