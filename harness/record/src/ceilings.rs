@@ -73,14 +73,14 @@ impl Ceilings {
     /// best, so the longest counts; waits and dispatches come one after the other and are added. `None` where a ceiling
     /// that it takes is not known, or nothing is needed.
     pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<LeastTime> {
-        self.bound_with(floor, on_gpu, |name| self.value(name))
+        bound(floor, on_gpu, |name| self.value(name))
     }
 
     /// The time below which no measured time of such an iteration is believed: every ceiling is taken to be ten times as
     /// good as it was measured, and on a processor once more as many times as it has `cores`, because its ceilings are
     /// those of one.
     pub fn impossible_below(&self, floor: &Floor, on_gpu: bool, cores: u32) -> Option<LeastTime> {
-        self.bound_with(floor, on_gpu, |name| {
+        bound(floor, on_gpu, |name| {
             let value = self.value(name)?;
             Some(match name {
                 SYNC | DISPATCH => value / ERROR,
@@ -88,41 +88,37 @@ impl Ceilings {
             })
         })
     }
+}
 
-    fn bound_with(
-        &self,
-        floor: &Floor,
-        on_gpu: bool,
-        value: impl Fn(&str) -> Option<f64>,
-    ) -> Option<LeastTime> {
-        // What computes on the host moves its bytes there, and waits for no device.
-        let memory = if on_gpu { DEVICE_COPY } else { HOST_COPY };
-        let rates = [
-            (floor.device_bytes, memory, true),
-            (floor.upload_bytes, UPLOAD, on_gpu),
-            (floor.download_bytes, DOWNLOAD, on_gpu),
-            (floor.operations, OPERATIONS, on_gpu),
-            (floor.host_bytes, HOST_COPY, true),
-            (floor.file_bytes, FILE_WRITE, true),
-        ];
-        let mut least = LeastTime { ns: 0.0, term: memory };
-        for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
-            let ns = amount / value(ceiling)? * 1e9;
-            if ns > least.ns {
-                least = LeastTime { ns, term: ceiling };
-            }
+/// The bound of a floor by these ceilings.
+fn bound(floor: &Floor, on_gpu: bool, value: impl Fn(&str) -> Option<f64>) -> Option<LeastTime> {
+    // What computes on the host moves its bytes there, and waits for no device.
+    let memory = if on_gpu { DEVICE_COPY } else { HOST_COPY };
+    let rates = [
+        (floor.device_bytes, memory, true),
+        (floor.upload_bytes, UPLOAD, on_gpu),
+        (floor.download_bytes, DOWNLOAD, on_gpu),
+        (floor.operations, OPERATIONS, on_gpu),
+        (floor.host_bytes, HOST_COPY, true),
+        (floor.file_bytes, FILE_WRITE, true),
+    ];
+    let mut least = LeastTime { ns: 0.0, term: memory };
+    for (amount, ceiling, _) in rates.into_iter().filter(|(amount, _, counts)| *amount > 0.0 && *counts) {
+        let ns = amount / value(ceiling)? * 1e9;
+        if ns > least.ns {
+            least = LeastTime { ns, term: ceiling };
         }
-        let mut most = least.ns;
-        let latencies = [(floor.syncs, SYNC), (floor.dispatches, DISPATCH)];
-        for (count, ceiling) in latencies.into_iter().filter(|(count, _)| *count > 0.0 && on_gpu) {
-            let each = count * value(ceiling)?;
-            least.ns += each;
-            if each > most {
-                (most, least.term) = (each, ceiling);
-            }
-        }
-        (least.ns > 0.0).then_some(least)
     }
+    let mut most = least.ns;
+    let latencies = [(floor.syncs, SYNC), (floor.dispatches, DISPATCH)];
+    for (count, ceiling) in latencies.into_iter().filter(|(count, _)| *count > 0.0 && on_gpu) {
+        let each = count * value(ceiling)?;
+        least.ns += each;
+        if each > most {
+            (most, least.term) = (each, ceiling);
+        }
+    }
+    (least.ns > 0.0).then_some(least)
 }
 
 #[cfg(test)]

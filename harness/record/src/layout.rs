@@ -45,7 +45,7 @@ pub struct ComparedLayouts {
 /// Layouts of one build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideLayouts {
-    /// Time of an iteration in each, in ns; absent where it failed.
+    /// Time of an iteration in the fastest sample of each, in ns; absent where it failed.
     pub ns: Vec<Option<Number>>,
     /// Layouts that are as fast as the fastest, by number from 0. Launches are spread over them.
     pub kept: Vec<u32>,

@@ -591,6 +591,7 @@ mod tests {
             skip: None,
             expect: OutcomeKind::Ok,
             memory_bytes: None,
+            layout: None,
         };
         let record = |sides: Vec<Side>| {
             let case_plan = CasePlan {
@@ -619,6 +620,7 @@ mod tests {
                     side,
                     launch,
                     part: 0,
+                    layout: 0,
                     hello: hello.clone(),
                     pid: None,
                 });

@@ -569,8 +569,8 @@ impl LaunchRunner<'_, '_> {
 
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
-        let limits = if place.placement == 0 { warm_up::FIRST } else { warm_up::LATER };
         let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
+        let limits = warm_up::limits(place.placement, known_ns);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
         while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perfharness_contract::{Number, OutcomeKind};
 use perfharness_record::{ComparedLayouts, Origin, SideLayouts, Stage};
-use perfharness_verdict::{Allocation, LayoutChoice, judge_layouts, median};
+use perfharness_verdict::{Allocation, LayoutChoice, judge_layouts};
 
 use super::state::{CaseState, RunState, SampleRow};
 use crate::plan::{CasePlan, Plan};
@@ -60,13 +60,14 @@ pub fn compared(case_plan: &CasePlan, case: &CaseState) -> ComparedLayouts {
     };
     let (base, head) = (rows(Origin::Base), rows(Origin::Head));
     let judged = judge_layouts([&base, &head]);
+    let fastest = |row: &[f64]| row.iter().copied().reduce(f64::min);
     let [of_base, of_head] = judged.choices;
     let side = |rows: &[Vec<f64>], choice: LayoutChoice| {
         // A layout that fails is left to the pair, if all do.
         let all = || (0..rows.len()).collect();
         let kept = if choice.kept.is_empty() { all() } else { choice.kept };
         SideLayouts {
-            ns: rows.iter().map(|row| median(row).map(|level| Number(level.exp()))).collect(),
+            ns: rows.iter().map(|row| fastest(row).map(|level| Number(level.exp()))).collect(),
             kept: kept.into_iter().map(|number| number as u32).collect(),
             spread: choice.spread,
         }

@@ -29,8 +29,16 @@ pub(super) struct WarmUpLimits {
 
 /// Limits for the first placement of a launch: code, caches and pools are cold.
 pub(super) const FIRST: WarmUpLimits = WarmUpLimits { confirming: 2, as_fast: 1.25, limit_ns: 400_000_000 };
+/// Time of an iteration from which a first placement that is not the first of all is warmed up as a later one: the cold
+/// start is a small part of one iteration.
+const LONG_ITERATION_NS: f64 = 10_000_000.0;
 /// Limits for a later placement: only its buffers are cold, and one batch touches them.
 pub(super) const LATER: WarmUpLimits = WarmUpLimits { confirming: 1, as_fast: 2.0, limit_ns: 100_000_000 };
+
+/// Returns the limits for a placement; `known_ns` is the best time of an iteration so far, 0 if there is none.
+pub(super) fn limits(placement: u32, known_ns: f64) -> WarmUpLimits {
+    if placement == 0 && known_ns < LONG_ITERATION_NS { FIRST } else { LATER }
+}
 
 /// Ratio to the best time before, below which a batch counts as faster.
 const FASTER: f64 = 0.95;
@@ -103,6 +111,15 @@ mod tests {
         assert!(is_steady(&[1.3], 1.0, LATER));
         assert!(!is_steady(&[2.1], 1.0, LATER) && is_steady(&[2.1, 2.1], 1.0, LATER));
         assert!(is_steady(&[20.0, 1.0], 1.0, FIRST), "compiled");
+    }
+
+    #[test]
+    fn long_iterations_are_warmed_up_thoroughly_once() {
+        let confirming = |placement, known_ns| limits(placement, known_ns).confirming;
+        assert_eq!(
+            [confirming(0, 0.0), confirming(0, 1e6), confirming(0, 2e7), confirming(1, 1e6)],
+            [2, 2, 1, 1]
+        );
     }
 
     #[test]

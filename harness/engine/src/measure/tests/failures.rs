@@ -2,6 +2,7 @@
 
 use perfharness_contract::protocol::CheckReply;
 use perfharness_contract::{Check, Digest, Number};
+use perfharness_verdict::SEQUENTIAL_LOOKS;
 use rstest::rstest;
 use serde_json::json;
 
@@ -67,7 +68,7 @@ fn the_others_go_on_without_comparison_where_the_reference_fails() {
 #[test]
 fn without_their_reference_the_precision_of_the_others_own_levels_decides() {
     let scenario = Scenario::of([breaks_in(CRASHED, 0, 0), fine()]).sequential().run();
-    assert_eq!(scenario.end(), Some(CaseEnd::Precise { launches: 8 }));
+    assert_eq!(scenario.end(), Some(CaseEnd::Precise { launches: SEQUENTIAL_LOOKS[0].launches }));
 }
 
 #[rstest]

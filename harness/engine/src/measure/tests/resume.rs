@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use perfharness_contract::Number;
 use perfharness_record::{Contamination, Pairing, RunEnd};
+use perfharness_verdict::SEQUENTIAL_LOOKS;
 use rstest::rstest;
 
 use super::*;
@@ -125,7 +126,7 @@ fn a_harness_that_is_killed_between_any_two_events_goes_on_from_its_journal() {
 #[test]
 fn a_precise_case_stays_ended_however_its_journal_ends() {
     let whole = together().sequential().run();
-    assert_eq!(whole.end(), Some(CaseEnd::Precise { launches: 8 }));
+    assert_eq!(whole.end(), Some(CaseEnd::Precise { launches: SEQUENTIAL_LOOKS[0].launches }));
     let decided = whole.events.iter().position(|e| matches!(e, Event::OutcomeSet { .. })).unwrap();
     for length in decided..=whole.events.len() {
         let mut resumed = together().sequential();

@@ -4,6 +4,9 @@ use perfharness_verdict::SEQUENTIAL_LOOKS;
 
 use super::*;
 
+/// Launches of the last look.
+const LAST: usize = SEQUENTIAL_LOOKS[SEQUENTIAL_LOOKS.len() - 1].launches;
+
 /// Creates two sides whose launches differ by this much.
 fn noisy(share: f64) -> [Script; 2] {
     let script = |side: u32| Script::new(move |m| MS * (1.0 + share * noise((side, m.launch))));
@@ -33,16 +36,19 @@ fn less_precise_data_end_it_at_the_second_look() {
 #[test]
 fn noisy_data_end_it_at_the_last_look() {
     let scenario = Scenario::of(noisy(0.2)).sequential().run();
-    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 32 }));
-    assert_eq!(scenario.times_launched(0), 32);
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: LAST }));
+    assert_eq!(scenario.times_launched(0), LAST);
 }
 
 #[test]
 fn without_a_comparison_the_precision_of_the_level_decides() {
     let [alone, _] = noisy(0.0);
-    assert_eq!(Scenario::of([alone]).sequential().run().end(), Some(CaseEnd::Precise { launches: 8 }));
+    assert_eq!(
+        Scenario::of([alone]).sequential().run().end(),
+        Some(CaseEnd::Precise { launches: SEQUENTIAL_LOOKS[0].launches })
+    );
     let [alone, _] = noisy(0.2);
-    assert_eq!(Scenario::of([alone]).sequential().run().end(), Some(CaseEnd::LastLook { launches: 32 }));
+    assert_eq!(Scenario::of([alone]).sequential().run().end(), Some(CaseEnd::LastLook { launches: LAST }));
 }
 
 #[test]
@@ -51,7 +57,7 @@ fn the_least_precise_of_several_comparisons_decides() {
     let [same, _] = noisy(0.0);
     let [_, restless] = noisy(0.2);
     let scenario = Scenario::of([reference, same, restless]).sequential().run();
-    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: 32 }));
+    assert_eq!(scenario.end(), Some(CaseEnd::LastLook { launches: LAST }));
 }
 
 #[test]
@@ -126,7 +132,10 @@ fn what_a_quick_case_leaves_goes_to_later_ones() {
     let slow = || noisy(0.2).map(|script| script.costs(200_000_000, 50_000_000)).to_vec();
     let scenario = Scenario::cases([quick(), slow(), slow()]).sequential().budget(budget).run();
     let spent: Vec<f64> = scenario.state.cases.iter().map(|case| case.spent_ns() as f64 / 1e9).collect();
-    assert_eq!(scenario.state.cases[0].end, Some(CaseEnd::Precise { launches: 8 }));
+    assert_eq!(
+        scenario.state.cases[0].end,
+        Some(CaseEnd::Precise { launches: SEQUENTIAL_LOOKS[0].launches })
+    );
     let shared = (budget.as_secs_f64() - spent[0]) / 2.0;
     assert!(spent[0] < budget.as_secs_f64() / 6.0, "{spent:?}");
     assert!(spent[1..].iter().all(|spent| (0.9 * shared..1.1 * shared).contains(spent)), "{spent:?}");
@@ -197,11 +206,10 @@ fn the_budget_is_used_while_a_case_is_open() {
     let scenario = Scenario::cases([case(), steady(), case(), steady()]).sequential().budget(budget).run();
     let spent = scenario.state.spent_ns() as f64 / budget.as_nanos() as f64;
     let ends: Vec<_> = scenario.state.cases.iter().map(|case| case.end.clone().unwrap()).collect();
-    let last = SEQUENTIAL_LOOKS.last().unwrap().launches;
     for case in [0, 2] {
         let launches = ends[case].launches().unwrap();
         assert!(
-            launches == last || ((0.98..=1.0).contains(&spent) && ends[case] == CaseEnd::Budget { launches })
+            launches == LAST || ((0.98..=1.0).contains(&spent) && ends[case] == CaseEnd::Budget { launches })
         );
     }
     assert!(ends.iter().skip(1).step_by(2).all(|end| matches!(end, CaseEnd::Precise { .. })), "{ends:?}");
@@ -209,11 +217,11 @@ fn the_budget_is_used_while_a_case_is_open() {
 
 #[test]
 fn a_case_that_its_share_is_too_short_for_goes_on_once_the_others_have_ended() {
-    // A launch of the first case takes over 4 s, a third of the budget 4 s.
+    // A launch of the first case takes over 4 s, and a third of the budget does not last for two.
     let slow = noisy(0.2).map(|script| script.costs(2_000_000_000, 10_000_000)).to_vec();
     let quick = || noisy(0.0).to_vec();
     let scenario =
-        Scenario::cases([slow, quick(), quick()]).sequential().budget(Duration::from_secs(12)).run();
+        Scenario::cases([slow, quick(), quick()]).sequential().budget(Duration::from_secs(14)).run();
     assert_eq!(scenario.end(), Some(CaseEnd::Budget { launches: 2 }));
     let first = SEQUENTIAL_LOOKS[0].launches;
     assert_eq!(visits(&scenario), [(0, 1), (1, first), (2, first), (0, 1)]);
