@@ -102,6 +102,10 @@ struct SuiteOpts {
     /// Measure nothing, and summarise the outputs
     #[arg(long)]
     summary: bool,
+    /// Summarise only gates that ended at a load average from the first figure to the second: `0..3` for those beside
+    /// nothing but the neighbour
+    #[arg(long, value_parser = suite::loads)]
+    load: Option<(f64, f64)>,
     /// The output, one line per gate; gates that it already has are not repeated
     #[arg(long, required = true)]
     output: Vec<PathBuf>,
