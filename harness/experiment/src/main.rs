@@ -16,7 +16,7 @@
 //!
 //! It can be stopped at any time: each gate is one line of the output, and the same command goes on with the gates that
 //! are missing. `--gates 20..40` and `--count 10` run parts of it. The data hold every round, so that `--summary` judges
-//! them by the rule of today.
+//! them by the rule of today. `data` holds gates that were measured, packed by gzip.
 
 mod cost;
 mod neighbour;
@@ -102,6 +102,10 @@ struct SuiteOpts {
     /// Measure nothing, and summarise the outputs
     #[arg(long)]
     summary: bool,
+    /// Summarise only gates that ended at a load average from the first figure to the second: `0..3` for those beside
+    /// nothing but the neighbour
+    #[arg(long, value_parser = suite::loads)]
+    load: Option<(f64, f64)>,
     /// The output, one line per gate; gates that it already has are not repeated
     #[arg(long, required = true)]
     output: Vec<PathBuf>,

@@ -37,6 +37,9 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
         for path in &opts.output {
             gates.extend(rows::read(path, |_: &Gate| true)?);
         }
+        if let Some((low, high)) = opts.load {
+            gates.retain(|gate| gate.load[1].is_some_and(|load| (low..high).contains(&load)));
+        }
         return summary::print(&gates);
     }
     let [path] = opts.output.as_slice() else {
@@ -120,6 +123,13 @@ pub(crate) fn gates(text: &str) -> Result<RangeInclusive<u64>, String> {
     Ok(first..=end - 1)
 }
 
+/// Parses `0..3`, load averages from 0 to below 3.
+pub(crate) fn loads(text: &str) -> Result<(f64, f64), String> {
+    let (low, high) = text.split_once("..").ok_or("it needs two figures, such as 0..3")?;
+    let figure = |text: &str| text.parse::<f64>().map_err(|error| format!("`{text}`: {error}"));
+    Ok((figure(low)?, figure(high)?))
+}
+
 impl Gate {
     fn told(&self) -> String {
         let open = |verdict: &str| {
@@ -153,6 +163,8 @@ mod tests {
         for wrong in ["", "0..4", "5..5", "a", "3..b", "0"] {
             assert!(gates(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(loads("0..3.5"), Ok((0.0, 3.5)));
+        assert!(loads("3").is_err() && loads("a..b").is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Summary of gates, from their data alone.
 
 use perfharness_record::Stage;
-use perfharness_verdict::judge::{GateOutcome, Verdict};
+use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
 use perfharness_verdict::launch_values;
 
 use super::again::{self, Again};
@@ -124,10 +124,16 @@ fn wrong(gates: &[&Gate], judged: &[Again]) {
             });
             rows.extend(of.map(|(case, judgement)| {
                 let effect = judgement.evidence.effect().unwrap_or(f64::NAN).exp_m1() * 100.0;
-                format!(
-                    "{case} ({effect:+.1} %, gate {}, links {:?} and {:?})",
-                    gate.number, gate.base.links, gate.head.links
-                )
+                let could_see = judgement.evidence.could_see().unwrap_or(f64::NAN).exp_m1() * 100.0;
+                let interval = match &judgement.evidence {
+                    Evidence::TimePaired(evidence) => evidence.ratio_interval,
+                    _ => None,
+                };
+                let interval = interval.map_or_else(String::new, |interval| {
+                    let [lower, upper] = [interval.lower, interval.upper].map(|ratio| (ratio - 1.0) * 100.0);
+                    format!(" [{lower:+.1}, {upper:+.1}]")
+                });
+                format!("{case} ({effect:+.1} %{interval}, could see {could_see:.0} %, gate {})", gate.number)
             }));
         }
         if !rows.is_empty() {
