@@ -20,12 +20,15 @@ pub fn judge_claims(machine: &Machine, workloads: &[WorkloadDef], section: Secti
             let about = |case: &&CaseRecord| {
                 case.workload == workload.id && (claim.cases.is_empty() || claim.cases.contains(&case.case))
             };
-            for case in section.cases.iter().filter(about) {
-                let mut judged = judge(workload, &case.case, claim, section);
+            // Against a base, every variant of a case has a record of its own.
+            let mut cases: Vec<&Name> = section.cases.iter().filter(about).map(|case| &case.case).collect();
+            cases.dedup();
+            for case in cases {
+                let mut judged = judge(workload, case, claim, section);
                 if let Some(why) = machine.no_gpu_times().filter(|_| claim.on_gpu) {
                     judged.withdraw(format!("a statement about a GPU, and {why}"));
                 }
-                records.push(record(workload, Some(&case.case), claim, judged));
+                records.push(record(workload, Some(case), claim, judged));
             }
         }
     }
@@ -229,6 +232,32 @@ mod tests {
 
     fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
         (promised(promise).unwrap(), Reach { before: [before; 2], promise }.of(before, after))
+    }
+
+    #[test]
+    fn a_case_that_has_a_record_for_each_variant_is_judged_once() {
+        let workload: WorkloadDef = serde_json::from_value(serde_json::json!({
+            "id": "w", "version": 1, "title": "W", "summary": "does it", "cases": [{"id": "n10"}],
+            "variants": [{"id": "slow", "role": "slow"}, {"id": "fast"}],
+            "claims": [{
+                "id": "faster", "source": "000, 1", "statement": "faster", "candidate": "fast", "reference": "slow",
+                "metric": "wall-time", "promise": {"kind": "reduction", "at_least": 0.5}
+            }],
+        }))
+        .unwrap();
+        let case = |variant: &str| -> CaseRecord {
+            serde_json::from_value(serde_json::json!({
+                "workload": "w", "case": "n10", "variant": variant, "pairing": null, "end": null, "seconds": 1.0,
+                "blocks": 0, "dropped_blocks": {}, "launches": [],
+            }))
+            .unwrap()
+        };
+        let cases = ["slow", "fast"].map(case);
+        let section = Section { cases: &cases, benchmarks: &[], comparisons: &[] };
+        let machine: Machine =
+            serde_json::from_value(serde_json::json!({ "class": "c", "class_is_set": false, "facts": {} }))
+                .unwrap();
+        assert_eq!(judge_claims(&machine, &[workload], section).len(), 1);
     }
 
     #[test]
