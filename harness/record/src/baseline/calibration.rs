@@ -153,7 +153,7 @@ pub fn read_class(folder: &Path, class: &str) -> Result<Option<Calibration>, Bas
 
 /// Whether a file of the folder, by its name, is a calibration.
 pub fn is_calibration(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".calibration.json"))
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&name_for("")))
 }
 
 /// Reads every calibration of a folder; one that is not there has none.

@@ -2,7 +2,7 @@ use perfharness_contract::Direction;
 use serde::{Deserialize, Serialize};
 
 use super::worsening::worse;
-use super::{Evidence, Judgement, Reason, Verdict, benjamini_hochberg};
+use super::{Advisory, Evidence, Judgement, Reason, Verdict, benjamini_hochberg};
 use crate::{Detection, Estimate, Interval, TRIMMED_FROM_LAUNCHES};
 
 /// The one-sided alpha that the number of fresh launches is chosen for. It is the smallest p-value that a single flag
@@ -139,8 +139,10 @@ pub fn confirm(rechecks: Vec<Recheck>, false_discovery_rate: f64) -> Vec<Judgeme
             };
             // A fresh measurement that left nothing to judge takes no evidence away.
             let evidence = if fresh.evidence == Evidence::None { first.evidence } else { fresh.evidence };
-            let confirmed =
+            let mut confirmed =
                 Judgement { verdict, reason, evidence, confirmation: Some(confirmation), ..fresh };
+            // What was flagged is not excused because its fresh launches show too little.
+            confirmed.advisory.retain(|advisory| *advisory != Advisory::SoftwareAdapter);
             first.advisory.into_iter().fold(confirmed, Judgement::advise)
         })
         .collect()
@@ -151,7 +153,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::judge::{Advisory, Ended, GateOutcome, PairedRun, RowTerms, TimePolicy, judge_paired};
+    use crate::judge::{Ended, GateOutcome, PairedRun, RowTerms, TimePolicy, judge_paired};
     use crate::location::degrees_of_freedom;
     use crate::{Block, Launch, Paired, Placement, estimate, sign_flip, student};
 
@@ -310,6 +312,16 @@ mod tests {
         let Recheck { first, fresh } = recheck(0.1);
         let row = confirm(vec![Recheck { first: first.advise(Advisory::Exhibit), fresh }], 0.01).pop();
         assert_eq!(row.unwrap().advisory, [Advisory::Exhibit]);
+    }
+
+    #[test]
+    fn what_was_flagged_is_not_excused_by_fresh_launches_that_show_too_little() {
+        let first = judged(&measured(0.1, 0.01));
+        let why = Reason::CouldNotSee { could_see: 0.6, must_see: 0.4 };
+        let fresh = Judgement::new(Verdict::Inconclusive, why, Evidence::None);
+        let row =
+            confirm(vec![Recheck { first, fresh: fresh.advise(Advisory::SoftwareAdapter) }], 0.01).pop();
+        assert_eq!(row.unwrap().outcome(), GateOutcome::Undecided);
     }
 
     #[test]

@@ -155,7 +155,7 @@ pub enum Advisory {
     /// A ratio of something that computes on one core and something that computes on all of them, at different times: what
     /// else ran meanwhile weighs on the two differently.
     UnevenSides,
-    /// The time is one of a software adapter and leaves the question open; the counts of the benchmark decide.
+    /// The time is one of a software adapter and shows too little; the counts of the benchmark decide.
     SoftwareAdapter,
     /// Somebody accepted it, up to a bound that holds.
     Acknowledged {

@@ -116,10 +116,12 @@ impl Subject<'_> {
         if time_counts(self.role) { judgement } else { judgement.advise(Advisory::Exhibit) }
     }
 
-    /// Excuses a time of a software adapter that leaves the question open: it says little about a GPU, and the counts of the
-    /// same benchmark decide. One that surely got worse counts all the same.
+    /// Excuses a time of a software adapter that shows too little: it says little about a GPU, and the counts of the same
+    /// benchmark decide. One that got worse, may have got worse, or cannot be judged counts all the same.
     fn advise_software(&self, judgement: Judgement) -> Judgement {
-        if self.is_software() && judgement.verdict == Verdict::Inconclusive {
+        let shows_little =
+            matches!(judgement.reason, Reason::CouldNotSee { .. } | Reason::TooFewLaunches { .. });
+        if self.is_software() && shows_little {
             judgement.advise(Advisory::SoftwareAdapter)
         } else {
             judgement
@@ -266,6 +268,24 @@ mod tests {
         let (benchmark, metric, role) = (&id, &wall, Role::Other);
         let subject = Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter };
         assert_eq!((subject.time_policy(), subject.follows_anchor()), (policy, follows_anchor));
+    }
+
+    #[rstest]
+    #[case::it_could_not_see(Reason::CouldNotSee { could_see: 2.0, must_see: 0.4 }, Adapter::Software, true)]
+    #[case::too_few_launches(Reason::TooFewLaunches { launches: 1, needed: 8 }, Adapter::Software, true)]
+    #[case::it_may_be_worse(Reason::AcrossThreshold, Adapter::Software, false)]
+    #[case::it_cannot_be_judged(Reason::Unusable { why: Why::NotFinite }, Adapter::Software, false)]
+    #[case::on_a_gpu(Reason::CouldNotSee { could_see: 2.0, must_see: 0.4 }, Adapter::Hardware, false)]
+    fn a_software_adapter_is_excused_only_where_it_shows_too_little(
+        #[case] reason: Reason,
+        #[case] adapter: Adapter,
+        #[case] is_excused: bool,
+    ) {
+        let (id, wall) = ("w/c/v".parse().unwrap(), MetricDef::time(standard::WALL_TIME, ""));
+        let (benchmark, metric, role) = (&id, &wall, Role::Other);
+        let subject = Subject { benchmark, metric, role, uses_gpu: true, reference_uses_gpu: true, adapter };
+        let judgement = Judgement::new(Verdict::Inconclusive, reason, Evidence::None);
+        assert_eq!(!subject.advise_software(judgement).gates(), is_excused);
     }
 
     #[rstest]
