@@ -19,7 +19,7 @@ use super::executor::{
 };
 use super::layouts::layout_of;
 use super::order::{METERED_ROUND, PlacementRounds, block_order, part_order, placement_order};
-use super::plausible::{FEWEST_OF_LENGTH, Observed, SuspendedClock, TimeAudit, refutation};
+use super::plausible::{Observed, SuspendedClock, TimeAudit, refutation};
 use super::state::CaseState;
 use super::warm_up::{self, WarmUp};
 use super::{SampleLength, correctness};
@@ -54,6 +54,9 @@ const READING_BYTES: usize = 100;
 
 /// Factor by which a short sample has fewer iterations than a timed one that has that many.
 const SHORTER: u64 = 4;
+/// Launches with a short sample of each side. Only a worker that is disturbed in each of them could seem not to follow its
+/// iterations.
+const SHORT_LAUNCHES: u32 = 8;
 
 /// Side whose worker is alive.
 struct LiveSide {
@@ -388,7 +391,6 @@ impl LaunchRunner<'_, '_> {
                 self.ask(slot, timeout, |_| Request::Prepare { benchmark, placement })?;
             if let (Some(live), Some(prepared)) = (slot.as_mut(), prepared) {
                 live.handles.push(prepared.handle);
-                live.audit.placed();
                 let side = live.side;
                 self.take_notes(side, prepared.notes);
             }
@@ -589,7 +591,8 @@ impl LaunchRunner<'_, '_> {
             {
                 break;
             }
-            let iterations = warm_up::batch_iterations(known);
+            let target_ns = if untuned { self.plan.design.sample_ns as f64 } else { warm_up::BATCH_NS };
+            let iterations = warm_up::batch_iterations(known, target_ns);
             let round = place.warm_up_round(batches.len());
             let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
             let (Some(live), Some((reply, ..))) = (slot.as_mut(), reply) else { return Ok(()) };
@@ -647,21 +650,25 @@ impl LaunchRunner<'_, '_> {
         }
     }
 
-    /// Runs a sample of few iterations on each side, which tells whether its time follows them. The first launches suffice.
+    /// Runs a sample of few iterations on each side, which tells whether its time follows them.
     fn short_samples(
         &mut self,
         place: PlacementRounds,
         live_sides: &mut [Option<LiveSide>],
     ) -> Result<(), Interrupted> {
         let launch = self.launch - self.case_plan.design.stage.first_launch();
-        if place.placement > 0 || launch >= FEWEST_OF_LENGTH {
+        if place.placement > 0 || launch >= SHORT_LAUNCHES {
             return Ok(());
         }
         for slot in live_sides.iter_mut() {
             let length = slot.as_ref().and_then(|live| live.length);
             let Some(length) = length.filter(|length| length.iterations > 1) else { continue };
-            let short = SampleLength { iterations: (length.iterations / SHORTER).max(1), lead_in: 0 };
-            self.sample(slot, Mode::Timed, place.warm_up_round(warm_up::MAX_BATCHES), short)?;
+            let short = SampleLength { iterations: (length.iterations / SHORTER).max(1), ..length };
+            let round = place.warm_up_round(warm_up::MAX_BATCHES);
+            let sampled = self.sample(slot, Mode::Timed, round, short)?;
+            if let (Some(live), Some((reply, ..))) = (slot.as_mut(), sampled) {
+                live.audit.follow(&reply, short.iterations);
+            }
         }
         Ok(())
     }
@@ -694,6 +701,7 @@ impl LaunchRunner<'_, '_> {
                 let sample_flags = contamination::flags(&reply, &before, &after);
                 flags.extend(sample_flags.iter().copied());
                 let Some(live) = live_sides[slot].as_mut() else { return Ok(()) };
+                live.audit.follow(&reply, worked.iterations);
                 live.audit.account(&reply, elapsed_ns);
                 self.timing.samples_ns += reply.wall_ns;
                 let side = live.side;

@@ -39,11 +39,11 @@ const PACE_LAUNCHES: usize = 2;
 /// Factor between the iterations of samples that are compared.
 const LONGER: u64 = 2;
 /// Share of the time that the further iterations of a longer sample ought to take, below which its time does not follow
-/// them. The first iteration of a sample may be slower than the rest, but not by so much.
+/// them. Samples of both lengths have a lead-in, without which a cold start could be longer than all iterations of the
+/// shorter ones.
 const FOLLOWS: f64 = 0.2;
-/// Fewest samples of either length. The fastest of them counts, as a disturbance only makes a sample slower. The short ones
-/// are batches of the warm-up that follow another one, so that caches are warm.
-pub(super) const FEWEST_OF_LENGTH: u32 = 4;
+/// Fewest samples of either length. The fastest of them counts, as a disturbance only makes a sample slower.
+const FEWEST_OF_LENGTH: u32 = 4;
 /// Fewest metered samples, of which there is one in a launch.
 const FEWEST_METERED: u32 = 2;
 
@@ -128,14 +128,11 @@ pub struct TimeAudit {
     /// Time between the first and the last sample, by both clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pace: Option<Pace>,
-    /// The fastest sample of each length, timed and warm-up; lengths of one power of two are one.
+    /// The fastest timed sample of each length; lengths of one power of two are one.
     lengths: Vec<LengthTime>,
     /// The fastest metered sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metered: Option<LengthTime>,
-    /// Whether the buffers are untouched, so that the next sample is slower than others.
-    #[serde(skip)]
-    is_fresh: bool,
     /// The first sample: its start by the worker's clock, its request and its answer by the harness's.
     #[serde(skip)]
     first: Option<(u64, u64, u64)>,
@@ -229,15 +226,9 @@ fn add_length(lengths: &mut Vec<LengthTime>, length: LengthTime) {
 }
 
 impl TimeAudit {
-    /// Notes that the buffers are new.
-    pub(super) fn placed(&mut self) {
-        self.is_fresh = true;
-    }
-
-    /// Adds a sample; of one that does not report its untimed work or its start, the rest counts.
+    /// Adds a sample; of one that does not report its start, the rest counts.
     pub(super) fn add(&mut self, sample: Observed<'_>) {
         let Observed { reply, mode, iterations, sent_ns, elapsed_ns } = sample;
-        let length = LengthTime { samples: 1, iterations, ns: reply.wall_ns };
         let received_ns = sent_ns + elapsed_ns;
         if let Some(start_ns) = reply.start_ns {
             let (first_start, first_sent, first_received) =
@@ -247,11 +238,15 @@ impl TimeAudit {
                 harness_ns: [sent_ns.saturating_sub(first_received), received_ns.saturating_sub(first_sent)],
             });
         }
-        match mode {
-            Mode::Timed if !std::mem::take(&mut self.is_fresh) => add_length(&mut self.lengths, length),
-            Mode::Metered => self.metered = Some(self.metered.map_or(length, |known| known.and(length))),
-            _ => {}
+        if mode == Mode::Metered {
+            let length = LengthTime { samples: 1, iterations, ns: reply.wall_ns };
+            self.metered = Some(self.metered.map_or(length, |known| known.and(length)));
         }
+    }
+
+    /// Adds the time of a timed sample of a warm placement.
+    pub(super) fn follow(&mut self, reply: &SampleReply, iterations: u64) {
+        add_length(&mut self.lengths, LengthTime { samples: 1, iterations, ns: reply.wall_ns });
     }
 
     /// Adds what a timed sample that counts leaves unaccounted for.
@@ -264,7 +259,7 @@ impl TimeAudit {
 
     /// Ends the audit of a launch. Clocks differ in whether they count the time in which the machine was suspended.
     pub(super) fn finish(self, suspended: &SuspendedClock, executor: &dyn Executor) -> Self {
-        let audit = Self { is_fresh: false, first: None, ..self };
+        let audit = Self { first: None, ..self };
         if suspended.elapsed_ns(executor) > 0 {
             return Self { pace: None, accounted: None, ..audit };
         }
@@ -372,11 +367,8 @@ mod tests {
             let audits: Vec<TimeAudit> = (0..count)
                 .map(|_| {
                     let mut audit = TimeAudit::default();
-                    audit.placed();
-                    // The first touch of the buffers takes long, and tells nothing.
-                    audit.add(observed(&sample(50 * MS), 10, 0, 60 * MS));
                     for iterations in [10, 11, 40] {
-                        audit.add(observed(&sample(time(iterations)), iterations, 0, 60 * MS));
+                        audit.follow(&sample(time(iterations)), iterations);
                     }
                     audit
                 })
@@ -396,7 +388,9 @@ mod tests {
         let found = |metered_ns: u64, count: usize| {
             let audit = || {
                 let mut audit = TimeAudit::default();
-                (0..2).for_each(|_| audit.add(observed(&sample(5 * MS), 1, 0, 6 * MS)));
+                for _ in 0..2 {
+                    audit.follow(&sample(5 * MS), 1);
+                }
                 let reply = sample(metered_ns);
                 audit.add(Observed { mode: Mode::Metered, ..observed(&reply, 2, 0, 20 * MS) });
                 audit

@@ -108,7 +108,7 @@ impl<'a> SoloLaunch<'a> {
             && spent <= limits.limit_ns
             && !warm_up::is_steady(&batches, 0.0, limits)
         {
-            let iterations = warm_up::batch_iterations(self.iteration_ns);
+            let iterations = warm_up::batch_iterations(self.iteration_ns, warm_up::BATCH_NS);
             let round = ROUNDS.warm_up_round(batches.len());
             let reply = self.sample(Mode::Timed, round, iterations)?;
             let time = (reply.wall_ns as f64 / iterations as f64).max(SHORTEST_NS);

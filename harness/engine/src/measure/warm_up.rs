@@ -42,14 +42,15 @@ pub(super) fn limits(placement: u32, known_ns: f64) -> WarmUpLimits {
 
 /// Ratio to the best time before, below which a batch counts as faster.
 const FASTER: f64 = 0.95;
-/// Intended time of a batch.
-const BATCH_NS: f64 = 1_000_000.0;
+/// Intended time of a batch. Where it decides how long samples are, it is as long as one: after each wait for the next
+/// request, the first iterations of a loaded machine may take several times as long as others.
+pub(super) const BATCH_NS: f64 = 1_000_000.0;
 /// Most batches, for benchmarks that never stop getting faster.
 pub(super) const MAX_BATCHES: usize = 50;
 
-/// Returns the iterations of the next batch; `iteration_ns` is the best time so far, 0 before the first.
-pub(super) fn batch_iterations(iteration_ns: f64) -> u64 {
-    if iteration_ns > 0.0 { (BATCH_NS / iteration_ns).ceil().max(1.0) as u64 } else { 1 }
+/// Returns the iterations of a next batch of `target_ns`; `iteration_ns` is the best time so far, 0 before the first.
+pub(super) fn batch_iterations(iteration_ns: f64, target_ns: f64) -> u64 {
+    if iteration_ns > 0.0 { (target_ns / iteration_ns).ceil().max(1.0) as u64 } else { 1 }
 }
 
 /// Returns the best time of an iteration after one more batch; `best_ns` is that so far, 0 before the first.

@@ -1,5 +1,8 @@
 //! Warming up, and the length of samples.
 
+use std::cell::Cell;
+
+use super::super::plausible::suspicions;
 use super::super::{SampleLength, WarmUp};
 use rstest::rstest;
 
@@ -140,14 +143,28 @@ fn iterations_of_seconds_are_warmed_up_once_and_then_by_the_check_before_timing(
 }
 
 #[test]
+fn a_cold_start_of_every_sample_neither_sets_their_length_nor_makes_a_worker_suspect() {
+    let last = Cell::new(None);
+    let script = Script::new(move |moment| {
+        let sample = Some((moment.launch, moment.round));
+        let is_first = last.replace(sample) != sample;
+        if is_first { 1.1 * MS } else { 0.1 * MS }
+    });
+    let scenario = Scenario::of([script]).launches(8).run();
+    // A sample has 3 ms, and most iterations take a tenth of one.
+    assert_eq!(length_of_timed(&scenario, 0), [(20, 7)]);
+    assert_eq!(suspicions(&scenario.case().sides[0].audits), []);
+}
+
+#[test]
 fn the_batches_of_short_iterations_last_about_a_millisecond() {
     let scenario = Scenario::of([Script::steady(1_000.0)]).launches(2).run();
     let of_launch = |launch| {
         let own = scenario.transcript().into_iter().filter(move |entry| entry.launch == launch);
         own.filter_map(|entry| entry.sample()).map(|s| s.iterations).take(4).collect::<Vec<_>>()
     };
-    // A short sample follows, and then the timed ones.
-    assert_eq!(of_launch(0), [1, 1_000, 1_000, 750]);
+    // Those that decide how long samples are last as long as one. A short sample follows, and then the timed ones.
+    assert_eq!(of_launch(0), [1, 3_000, 3_000, 750]);
     // The time of an iteration is known by then, and the first batch is as fast.
     assert_eq!(of_launch(1), [1_000, 750, 3_000, 3_000]);
 }
