@@ -55,7 +55,7 @@ pub(super) fn judge(gate: &Gate) -> anyhow::Result<Again> {
 fn first(row: &Row, terms: RowTerms) -> anyhow::Result<Option<Judgement>> {
     let looks = Looks::default();
     let alpha = 1.0 - CONFIDENCE;
-    let measured = row.launches.len();
+    let measured = row.counted();
     for look in looks.as_slice().iter().filter(|look| look.launches <= measured) {
         let found = estimate(&row.paired(look.launches), 1.0 - look.share * alpha)?;
         if terms.is_settled(&found) || look.launches == looks.max_launches() {
@@ -73,7 +73,7 @@ fn first(row: &Row, terms: RowTerms) -> anyhow::Result<Option<Judgement>> {
 
 /// Judges a fixed number of launches.
 fn fixed(row: &Row, launches: usize, terms: RowTerms) -> anyhow::Result<Option<Judgement>> {
-    let launches = launches.min(row.launches.len());
+    let launches = launches.min(row.counted());
     if launches == 0 {
         return Ok(None);
     }
@@ -117,7 +117,7 @@ mod tests {
             }
         };
         let launches = (0..launches).map(launch).collect();
-        Row { case: case.into(), stage, end: None, verdict: None, layout_spread: 0.0, launches }
+        Row { case: case.into(), stage, end: None, verdict: None, reason: None, layout_spread: 0.0, launches }
     }
 
     fn gate(rows: Vec<Row>) -> Gate {
@@ -167,6 +167,18 @@ mod tests {
         let refuted = judged(vec![calm(), slow(), row("copy-1", fresh, 0.0, 16)]);
         assert_eq!(refuted.verdict("copy-1"), Some(Verdict::Unchanged));
         assert_eq!(judged(vec![row("spin-1", first, 0.0, 5)]).outcome, GateOutcome::Undecided);
+        // A launch whose blocks were all dropped was made again, and does not stand in the way of a look.
+        let disturbed = |row: Row| {
+            let lost = LaunchLine {
+                placements: vec![vec![BlockLine::dropped_of([0.5, 0.5])]],
+                ..LaunchLine::default()
+            };
+            let launches =
+                row.launches.into_iter().map(|launch| LaunchLine { number: launch.number + 1, ..launch });
+            Row { launches: [lost].into_iter().chain(launches).collect(), ..row }
+        };
+        let replaced = judged(vec![disturbed(row("spin-1", first, 0.0, 16))]);
+        assert_eq!(replaced.outcome, GateOutcome::Ok);
         // The spread of layouts explains the same effect.
         let explained = Row { layout_spread: 0.1, ..slow() };
         assert_eq!(judged(vec![calm(), explained]).verdict("copy-1"), Some(Verdict::Placement));

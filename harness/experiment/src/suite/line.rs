@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perfharness_engine::measure::CaseState;
 use perfharness_record::{CaseEnd, Stage};
-use perfharness_verdict::judge::{GateOutcome, Verdict};
+use perfharness_verdict::judge::{GateOutcome, Reason, Verdict};
 use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +82,9 @@ pub(super) struct Row {
     pub(super) end: Option<CaseEnd>,
     /// Verdict of the gate on the wall time.
     pub(super) verdict: Option<Verdict>,
+    /// Its reason, where the verdict is not `unchanged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<Reason>,
     /// Spread of the layouts of both sides, as a log-ratio; 0 where it is not known.
     #[serde(default)]
     pub(super) layout_spread: f64,
@@ -125,6 +128,13 @@ impl BlockLine {
         Self(1, first, second, 0)
     }
 
+    /// The same, dropped.
+    #[cfg(test)]
+    pub(super) fn dropped_of(rounds: [f64; 2]) -> Self {
+        let Self(first, one, two, _) = Self::of(rounds);
+        Self(first, one, two, 1)
+    }
+
     pub(super) fn rounds(self) -> [f64; 2] {
         [self.1 as f64 * UNIT, self.2 as f64 * UNIT]
     }
@@ -166,19 +176,34 @@ impl Row {
             LaunchLine { layouts, ..samples.line(number, opened, total) }
         });
         let launches = launches.filter(|launch| !launch.placements.is_empty()).collect();
-        Self { case: case.into(), stage, end: state.end.clone(), verdict: None, layout_spread: 0.0, launches }
+        Self {
+            case: case.into(),
+            stage,
+            end: state.end.clone(),
+            verdict: None,
+            reason: None,
+            layout_spread: 0.0,
+            launches,
+        }
     }
 
-    /// The log-ratios of the first launches, without dropped blocks.
+    /// Number of launches that count.
+    pub(super) fn counted(&self) -> usize {
+        self.launches.iter().filter(|launch| launch.counts()).count()
+    }
+
+    /// The log-ratios of the first launches that count, without dropped blocks.
     pub(super) fn paired(&self, launches: usize) -> Paired {
-        self.launches.iter().take(launches).map(LaunchLine::kept).collect()
+        self.launches.iter().filter(|launch| launch.counts()).take(launches).map(LaunchLine::kept).collect()
     }
 
-    /// Number of dropped blocks, and of all.
+    /// Number of dropped blocks, and of all, until so many launches counted.
     pub(super) fn blocks(&self, launches: usize) -> (usize, usize) {
-        let blocks =
-            || self.launches.iter().take(launches).flat_map(|launch| launch.placements.iter().flatten());
-        (blocks().filter(|block| block.dropped()).count(), blocks().count())
+        let last = self.launches.iter().filter(|launch| launch.counts()).take(launches).last();
+        let until =
+            self.launches.iter().take_while(|launch| last.is_some_and(|last| launch.number <= last.number));
+        let blocks: Vec<&BlockLine> = until.flat_map(|launch| launch.placements.iter().flatten()).collect();
+        (blocks.iter().filter(|block| block.dropped()).count(), blocks.len())
     }
 
     pub(super) fn seconds(&self) -> f64 {
@@ -187,6 +212,11 @@ impl Row {
 }
 
 impl LaunchLine {
+    /// Whether it has a block that was not dropped.
+    pub(super) fn counts(&self) -> bool {
+        self.placements.iter().flatten().any(|block| !block.dropped())
+    }
+
     /// The launch without its dropped blocks.
     pub(super) fn kept(&self) -> Launch {
         let block = |block: &BlockLine| {

@@ -75,7 +75,7 @@ pub(super) fn measure(
         some => some.iter().map(|case| format!("{WORKLOAD}/{case}")).collect(),
     };
     let limit = Some(Limit::new(conditions.threshold)?);
-    // A software adapter would be excused more, and its rows would never fail or stay open.
+    // A software adapter would be excused more.
     let policy = GatePolicy { time: limit, software_time: limit, ..GatePolicy::default() };
     let run = RunRequest {
         seed: number,
@@ -197,11 +197,11 @@ impl Kept {
     fn rows(&self, record: &RunRecord, report: &GateReport) -> Vec<Row> {
         let (Some(plan), Some(state)) = (&self.plan, &self.state) else { return Vec::new() };
         let is_it = |id: &BenchmarkId, case: &CasePlan| id.case == case.case;
-        let verdict = |case: &CasePlan| {
+        let judgement = |case: &CasePlan| {
             let wall = Some(standard::WALL_TIME);
             let of = |row: &&GateRow| row.benchmark.parse().is_ok_and(|id: BenchmarkId| is_it(&id, case));
             let row = report.rows.iter().filter(of).find(|row| row.metric.as_deref() == wall)?;
-            Some(row.judgement.verdict)
+            Some(&row.judgement)
         };
         let layout_spread = |case: &CasePlan| {
             let layouts = record.base.iter().flat_map(|base| &base.layouts);
@@ -216,10 +216,15 @@ impl Kept {
         };
         let measured =
             plan.cases.iter().zip(&state.cases).filter(|(case, _)| case.design.stage != Stage::Layouts);
-        let row = |(case, state): (&CasePlan, _)| Row {
-            verdict: verdict(case).filter(|_| case.design.stage == Stage::First),
-            layout_spread: layout_spread(case),
-            ..Row::of(case.case.as_str(), case.design.stage, state)
+        let row = |(case, state): (&CasePlan, _)| {
+            let judgement = judgement(case).filter(|_| case.design.stage == Stage::First);
+            let noted = judgement.filter(|judgement| judgement.verdict != Verdict::Unchanged);
+            Row {
+                verdict: judgement.map(|judgement| judgement.verdict),
+                reason: noted.map(|judgement| judgement.reason.clone()),
+                layout_spread: layout_spread(case),
+                ..Row::of(case.case.as_str(), case.design.stage, state)
+            }
         };
         measured.map(row).collect()
     }

@@ -182,11 +182,11 @@ fn found(gates: &[&Gate], judged: &[Again]) {
 
 /// Launch values, each with whether head came first.
 fn values(row: &Row, launches: usize) -> Option<Vec<(f64, Option<u8>)>> {
-    let of = row.launches.iter().take(launches).filter_map(|launch| {
+    let of = row.launches.iter().filter_map(|launch| {
         let paired = [launch.kept()].into_iter().collect();
         Some((*launch_values(&paired).ok()?.first()?, launch.head_leads))
     });
-    let values: Vec<(f64, Option<u8>)> = of.collect();
+    let values: Vec<(f64, Option<u8>)> = of.take(launches).collect();
     (values.len() >= 4).then_some(values)
 }
 
@@ -291,12 +291,13 @@ fn estimates(gates: &[&Gate]) {
             let told = ESTIMATORS.map(|(name, estimator)| {
                 let found: Vec<Location> = rows.iter().filter_map(|values| estimator(values)).collect();
                 let covered = found.iter().filter(|l| l.center.abs() <= l.half_width(CONFIDENCE)).count();
-                let share = covered as f64 / found.len() as f64;
+                let bounds =
+                    [lower_bound, upper_bound].map(|bound| bound(covered, found.len(), BOUND) * 100.0);
                 format!(
-                    "{name} ± {:.2} %, covers {:.1} ± {:.1} %",
+                    "{name} ± {:.2} %, covers {covered} ({:.0} to {:.0} %)",
                     middle(found.iter().map(|location| location.half_width(CONFIDENCE))) * 100.0,
-                    share * 100.0,
-                    (share * (1.0 - share) / found.len() as f64).sqrt() * 100.0,
+                    bounds[0],
+                    bounds[1],
                 )
             });
             say(&format!("  {launches} launches of {kernel}, {} rows: {}", rows.len(), told.join("; ")));
