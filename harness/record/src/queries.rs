@@ -118,11 +118,6 @@ impl RunRecord {
         self.compared_layouts(id).filter(|compared| compared.launches > 0).map(ComparedLayouts::spread)
     }
 
-    /// Returns the log-ratio up to which layout explains a change of a benchmark; 0 if it explains none.
-    pub fn explained_by_layout(&self, id: &BenchmarkId) -> f64 {
-        self.compared_layouts(id).map_or(0.0, |compared| compared.explained)
-    }
-
     /// Returns the definition of a workload.
     pub fn workload(&self, id: &Name) -> Option<&WorkloadDef> {
         self.workloads.iter().find(|workload| workload.id == *id)

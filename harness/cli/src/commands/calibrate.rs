@@ -19,6 +19,7 @@ use crate::args::CalibrateOpts;
 use crate::config::Config;
 use crate::exit::{CommandError, CommandResult, Exit};
 use crate::listener::Shown;
+use crate::versions::{BuildRecipe, BuiltHere, Repository, VersionsError};
 
 /// Launches of each benchmark: an sd from fewer is off by more than a seventh in one of twenty cases.
 const LAUNCHES: u32 = 96;
@@ -35,6 +36,10 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
     request.run.launches.get_or_insert(LAUNCHES);
+    let relinked = relinked(opts, config, terminal)?;
+    if let Some(built) = &relinked {
+        request.run.workers.clone_from(&built.version.workers);
+    }
     let path = opts.output.clone().unwrap_or_else(|| place_of(&request.source, "calibration"));
     let place = RecordPlace::at(&path, opts.resume)?;
     let mut listener = Shown::new(&request.interrupted, terminal);
@@ -51,6 +56,7 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
         Ok::<_, CommandError>(planted(plan, &plants(&found)))
     })?;
     terminal.hint(&format!("record: {}", path.display()));
+    relinked.as_ref().map_or(Ok(()), BuiltHere::check)?;
     if record.run.ended == RunEnd::Interrupted {
         terminal.hint("interrupted; the same command and --resume go on with it");
         return Ok(Exit::INTERRUPTED);
@@ -72,6 +78,25 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     }
 }
 
+/// The code here as a gate builds it, with its programs in several layouts. `None` where a gate could not build it, or would
+/// link it once.
+fn relinked(
+    opts: &CalibrateOpts,
+    config: &Config,
+    terminal: &Terminal,
+) -> Result<Option<BuiltHere>, CommandError> {
+    let named = !opts.measure.conditions.worker.workers.is_empty();
+    let Some(repository) = Repository::find().ok().filter(|_| !named) else { return Ok(None) };
+    let recipe = match BuildRecipe::of(config, &repository) {
+        Err(VersionsError::NoWorker) => return Ok(None),
+        recipe => recipe?,
+    };
+    if !recipe.varies_layout() {
+        return Ok(None);
+    }
+    Ok(Some(BuiltHere::build(repository, &recipe, &|text| terminal.hint(text))?))
+}
+
 /// The wall times of identical sides.
 fn comparisons(record: &RunRecord) -> impl Iterator<Item = &ComparisonRecord> {
     let all = record.base.as_ref().map(|base| base.comparisons.as_slice()).unwrap_or_default();
@@ -88,7 +113,7 @@ fn calibrated(record: &RunRecord, comparison: &ComparisonRecord) -> Option<Calib
         launches: comparison.launches.len(),
         sd: comparison.estimate.sd.filter(|sd| sd.is_finite() && *sd > 0.0)?,
         launch_s: case.seconds / case.launches.len().max(1) as f64,
-        layout_spread: None,
+        layout_spread: record.layout_spread(id),
         when: record.run.finished.clone(),
         harness: record.run.harness.clone(),
     })
@@ -131,6 +156,7 @@ fn evaluate(record: &RunRecord, report: &GateReport, config: &Config) -> Calibra
             terms,
             sees: LOOKS.map(sees),
             could_see: sees(PLANTED_LAUNCHES),
+            layout_spread: record.layout_spread(&comparison.candidate),
             verdict: judgement.map(|judgement| judgement.verdict),
             planted: report.planted.iter().find(|planted| planted.benchmark == id).cloned(),
             benchmark: id,

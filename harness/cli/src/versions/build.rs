@@ -73,6 +73,11 @@ impl BuildRecipe {
         })
     }
 
+    /// Whether it links programs of the workers several times.
+    pub(crate) fn varies_layout(&self) -> bool {
+        self.links.are_wanted()
+    }
+
     fn run(
         &self,
         side: &'static str,
@@ -223,6 +228,35 @@ impl Versions {
     pub(crate) fn check(&self) -> Result<(), VersionsError> {
         self.base.check()?;
         self.head.check()
+    }
+}
+
+/// The code here, built as one version of a gate. Its source tree is removed when the value is dropped.
+#[derive(Debug)]
+pub(crate) struct BuiltHere {
+    pub(crate) version: Version,
+    _workshop: Workshop,
+}
+
+impl BuiltHere {
+    /// Builds the code here.
+    ///
+    /// # Errors
+    /// When another gate has locked the folder, git or the build fails, or the build does not create a worker.
+    pub(crate) fn build(
+        repository: Repository,
+        recipe: &BuildRecipe,
+        say: &dyn Fn(&str),
+    ) -> Result<Self, VersionsError> {
+        let commit = repository.tracked_state()?;
+        let workshop = Workshop { place: Place::take(&repository)?, repository };
+        say(&format!("building the code here, {}, in several layouts", short_commit(&commit)));
+        Ok(Self { version: workshop.version("head", &commit, recipe)?, _workshop: workshop })
+    }
+
+    /// Checks that the programs are still those that were built.
+    pub(crate) fn check(&self) -> Result<(), VersionsError> {
+        self.version.check()
     }
 }
 

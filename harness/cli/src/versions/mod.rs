@@ -9,7 +9,7 @@ mod place;
 mod relocation;
 mod side;
 
-pub(crate) use build::{BuildRecipe, Versions};
+pub(crate) use build::{BuildRecipe, BuiltHere, Versions};
 pub(crate) use git::Repository;
 pub(crate) use side::Version;
 

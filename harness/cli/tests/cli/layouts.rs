@@ -78,6 +78,12 @@ fn both_builds_are_linked_in_several_orders_and_measured_in_them() {
             assert_eq!(answers[0], answers[other]);
         }
     }
+    // A calibration builds the code in as many, and keeps how much they differ.
+    let found = gated.calibrate(&["gated/n1/work", "--launches", "8", "--time-budget", "5s"]);
+    assert!(found["rows"][0]["layout_spread"].is_number(), "{found:#}");
+    let kept = files(&gated.harness.path("repo/baselines"), ".calibration.json");
+    assert!(!fs::read_to_string(&kept[0]).unwrap().contains("\"layout_spread\":null"));
+    fs::remove_dir_all(gated.harness.path("repo/baselines")).unwrap();
     // One layout is asked for: the program is linked and measured as it is.
     let file = "repo/perfharness.toml";
     gated.git(&["checkout", "--quiet", "main"]);

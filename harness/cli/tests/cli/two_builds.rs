@@ -90,7 +90,18 @@ impl Gated {
     /// Gates the branch; gives exit code, what was found, and what was said on stderr.
     pub(crate) fn gate(&self, arguments: &[&str]) -> (i32, Value, String) {
         let line = ["gate", "--base", "main", "--format", "json", "--effort", "quick"];
-        let mut command = self.harness.command(Path::new(PROGRAM), &[&line[..], arguments].concat());
+        self.found_by(&[&line[..], arguments].concat())
+    }
+
+    /// Calibrates the branch; gives what was found.
+    pub(crate) fn calibrate(&self, arguments: &[&str]) -> Value {
+        let (code, found, said) = self.found_by(&[&["calibrate", "--json"], arguments].concat());
+        assert_eq!(code, 0, "{said}");
+        found
+    }
+
+    fn found_by(&self, line: &[&str]) -> (i32, Value, String) {
+        let mut command = self.harness.command(Path::new(PROGRAM), line);
         // A sandboxed home has no toolchain; the build needs that of the tests.
         command.current_dir(self.folder()).env(OPT_LEVEL, self.opt_level);
         command.env("PERFHARNESS_CACHE", self.harness.path("cache"));

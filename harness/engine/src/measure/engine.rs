@@ -291,14 +291,14 @@ impl PlanRunner<'_, '_> {
         self.plan.design_of(&self.plan.cases[case]).confidence_at(launches)
     }
 
-    /// Whether the case is measured enough: every comparison is precise enough or, with a threshold, known to be on one side of
-    /// it.
+    /// Whether the case is measured enough: every comparison is settled by the terms of its row or, without terms, precise
+    /// enough.
     fn settled(&self, case: usize, launches: usize) -> bool {
         let Some(terms) = self.plan.cases[case].design.terms else {
             return self.half_width(case, launches).is_some_and(|width| width <= self.plan.design.half_width);
         };
-        let layout_spread = layouts::explained(self.plan, self.recorder.state, &self.plan.cases[case]);
-        let terms = RowTerms { layout_spread, ..terms };
+        let explained = layouts::explained(self.plan, self.recorder.state, &self.plan.cases[case]);
+        let terms = RowTerms { layout_spread: explained.unwrap_or(terms.layout_spread), ..terms };
         let confidence = self.confidence_at(case, launches);
         self.comparisons(case).into_iter().all(|(c, r)| {
             estimate(&self.state(case).paired(c, r), confidence)

@@ -42,10 +42,11 @@ pub(super) fn layout_of(
     kept.get(pair % kept.len().max(1)).copied().unwrap_or(0)
 }
 
-/// Returns the log-ratio between the builds of a benchmark up to which layout explains a change.
-pub(super) fn explained(plan: &Plan, state: &RunState, case_plan: &CasePlan) -> f64 {
-    let case = case_plan.sides.first().and_then(|side| plan.layouts_of(&side.benchmark));
-    case.map_or(0.0, |case| compared(&plan.cases[case], &state.cases[case]).explained)
+/// Returns the log-ratio between the builds of a benchmark up to which layout explains a change. `None` if its layouts are
+/// not compared.
+pub(super) fn explained(plan: &Plan, state: &RunState, case_plan: &CasePlan) -> Option<f64> {
+    let case = case_plan.sides.first().and_then(|side| plan.layouts_of(&side.benchmark))?;
+    Some(compared(&plan.cases[case], &state.cases[case]).explained)
 }
 
 /// Returns the findings of a case that compares layouts. Without any launch, all layouts are kept.

@@ -19,6 +19,7 @@ use crate::plan::{
 };
 use crate::probe::listed_adapter;
 use crate::read_machine;
+use crate::request::RunRequest;
 
 /// A run whose workers were asked and whose plan is made.
 #[derive(Debug)]
@@ -63,6 +64,7 @@ impl PlannedRun {
                 if cases.is_empty() {
                     return Err(RunError::NothingToCalibrate);
                 }
+                let cases = in_all_layouts(cases, &catalog, run, &[]);
                 let base = BaseFacts {
                     source: request.source.clone(),
                     selected: selected(&catalog, &selection),
@@ -85,14 +87,7 @@ impl PlannedRun {
                     let adapter = adapter(&selection, &catalog, listener);
                     let judging = Judging { policy: &base.policy, adapter };
                     let pairs = pairs(&catalog, &selection, &before, run.workers.len(), judging);
-                    // A comparison of layouts serves times, and fewer launches do not judge any.
-                    let judges = |launches: u32| launches as usize >= MIN_LAUNCHES_TO_DECIDE;
-                    let workers: Vec<&WorkerCommand> = run.workers.iter().chain(&base.workers).collect();
-                    if run.launches.is_none_or(judges) {
-                        with_layouts(pairs, &catalog, &workers)
-                    } else {
-                        pairs
-                    }
+                    in_all_layouts(pairs, &catalog, run, &base.workers)
                 };
                 let base = BaseFacts {
                     source: base.source.clone(),
@@ -131,6 +126,7 @@ impl PlannedRun {
             let calibrated = calibration.of(&head.benchmark, case.version);
             if let (Some(terms), Some(calibrated)) = (&mut case.design.terms, calibrated) {
                 terms.calibrated = Some(calibrated.sd);
+                terms.layout_spread = calibrated.layout_spread.unwrap_or(0.0);
             }
         }
     }
@@ -157,6 +153,21 @@ impl PlannedRun {
     pub fn begin(self, place: RecordPlace, listener: &mut dyn Listener) -> Result<Run, RunError> {
         Run::begin(self, place, listener)
     }
+}
+
+/// Adds the comparisons of layouts to pairs. They serve times, and fewer launches do not judge any.
+fn in_all_layouts(
+    pairs: Vec<CasePlan>,
+    catalog: &Catalog,
+    run: &RunRequest,
+    others: &[WorkerCommand],
+) -> Vec<CasePlan> {
+    let judges = |launches: u32| launches as usize >= MIN_LAUNCHES_TO_DECIDE;
+    if !run.launches.is_none_or(judges) {
+        return pairs;
+    }
+    let workers: Vec<&WorkerCommand> = run.workers.iter().chain(others).collect();
+    with_layouts(pairs, catalog, &workers)
 }
 
 fn machine_of(request: &RunSpec, listener: &mut dyn Listener) -> Machine {

@@ -281,9 +281,13 @@ impl Judging<'_> {
 
     /// The terms that a time of a benchmark is judged by.
     fn row_terms(&self, subject: &Subject<'_>) -> RowTerms {
-        let calibrated = self.calibrated(subject.benchmark).map(|calibrated| calibrated.sd);
-        let layout_spread = self.record.explained_by_layout(subject.benchmark);
-        self.terms.policy.terms(subject, calibrated, layout_spread)
+        let calibrated = self.calibrated(subject.benchmark);
+        let layout_spread = match self.record.compared_layouts(subject.benchmark) {
+            Some(compared) => compared.explained,
+            // Programs in one layout each may differ by as much as layouts do.
+            None => calibrated.and_then(|calibrated| calibrated.layout_spread).unwrap_or(0.0),
+        };
+        self.terms.policy.terms(subject, calibrated.map(|calibrated| calibrated.sd), layout_spread)
     }
 }
 

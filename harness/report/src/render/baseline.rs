@@ -42,6 +42,8 @@ pub struct CalibrationRow {
     pub sees: [Option<f64>; 3],
     /// The one that was planted for, as a log-ratio.
     pub could_see: Option<f64>,
+    /// The largest difference between the times of its layouts, as a log-ratio; absent if there was one layout.
+    pub layout_spread: Option<f64>,
     /// The verdict of a gate on identical sides.
     pub verdict: Option<Verdict>,
     /// The planted slowdown; absent if nothing could be planted that a gate would see.
@@ -126,6 +128,7 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
         first,
         second,
         third,
+        "layouts",
         "identical sides",
         "planted",
         "measured",
@@ -141,6 +144,7 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
             first,
             second,
             third,
+            share(row.layout_spread),
             row.verdict.map_or("-", Verdict::name).to_owned(),
             share(planted.map(|planted| planted.share.ln_1p())),
             planted.map_or("-".into(), |planted| {
@@ -165,6 +169,9 @@ pub fn render_calibration(calibration: &Calibration, layout: Layout) -> String {
         "{table}\n\nA gate sees a slowdown from the share of the column of its launches on, and none below {}.\n",
         units::percent(calibration.threshold)
     );
+    if calibration.rows.iter().any(|row| row.layout_spread.is_some()) {
+        text.push_str("Programs that were built at other times may differ by the share of the column `layouts`, without any change.\n");
+    }
     for (what, rows) in wrong {
         let rows = if rows.is_empty() { "none".to_owned() } else { rows.join(", ") };
         let _ = writeln!(text, "{what}: {rows}");

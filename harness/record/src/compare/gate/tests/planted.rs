@@ -107,6 +107,45 @@ fn a_suspect_time_decides_nothing_and_leaves_the_gate_open(#[case] theta: f64) {
     assert_eq!(judgement.reason, Reason::Unusable { why: Why::BaseSuspect(sign()) });
 }
 
+fn calibrated() -> Calibrated {
+    Calibrated {
+        id: "w/c/optimized".parse().unwrap(),
+        definition: 1,
+        launches: 96,
+        sd: 0.001,
+        launch_s: 0.1,
+        layout_spread: None,
+        when: "2026-01-01T00:00:00Z".into(),
+        harness: "perfharness 0".into(),
+    }
+}
+
+fn judged_by(calibration: &Calibration, record: &RunRecord) -> GateReport {
+    let (policy, calibration) = (GatePolicy::default(), Some(calibration));
+    judge(record, &Terms { baseline: None, calibration, policy: &policy, command: "gate", one_run: false })
+}
+
+#[rstest]
+#[case::it_is_not_known(None, None, Verdict::Regressed)]
+#[case::it_is_known(Some(0.15), None, Verdict::Placement)]
+#[case::the_change_is_larger(Some(0.05), None, Verdict::Regressed)]
+#[case::layouts_were_compared(Some(0.15), Some(0.0), Verdict::Regressed)]
+fn a_change_of_a_program_in_one_layout_is_held_against_the_calibrated_spread(
+    #[case] layout_spread: Option<f64>,
+    #[case] explained: Option<f64>,
+    #[case] verdict: Verdict,
+) {
+    let mut record = against_base(0.1);
+    let side = || json!({"ns": [1.0, 1.0], "kept": [0, 1], "spread": 0.0});
+    let layouts = |explained| json!({"benchmark": "w/c/optimized", "base": side(), "head": side(), "explained": explained, "launches": 3, "seconds": 1.0});
+    record.base.as_mut().unwrap().layouts =
+        explained.into_iter().map(|explained| serde_json::from_value(layouts(explained)).unwrap()).collect();
+    let mut calibration = Calibration::empty("here");
+    calibration.set(Calibrated { layout_spread, ..calibrated() });
+    let report = judged_by(&calibration, &record);
+    assert_eq!(row(&report, "optimized", "wall-time").judgement.verdict, verdict);
+}
+
 #[rstest]
 #[case::of_this_class("here", 1, true)]
 #[case::of_another_class("there", 1, false)]
@@ -117,26 +156,9 @@ fn a_calibration_limits_what_a_row_claims_to_see(
     #[case] counts: bool,
 ) {
     let mut calibration = Calibration::empty(class);
-    calibration.set(Calibrated {
-        id: "w/c/optimized".parse().unwrap(),
-        definition,
-        launches: 96,
-        sd: 0.05,
-        launch_s: 0.1,
-        layout_spread: None,
-        when: "2026-01-01T00:00:00Z".into(),
-        harness: "perfharness 0".into(),
-    });
+    calibration.set(Calibrated { definition, sd: 0.05, ..calibrated() });
     let record = against_base(0.0);
-    let policy = GatePolicy::default();
-    let terms = Terms {
-        baseline: None,
-        calibration: Some(&calibration),
-        policy: &policy,
-        command: "gate",
-        one_run: false,
-    };
-    let report = judge(&record, &terms);
+    let report = judged_by(&calibration, &record);
     let sees = |variant| row(&report, variant, "wall-time").judgement.evidence.could_see().unwrap();
     assert_eq!(sees("other"), 0.03_f64.ln_1p());
     assert_eq!(sees("optimized") > sees("other"), counts, "{}", sees("optimized"));
