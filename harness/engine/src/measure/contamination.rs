@@ -3,6 +3,7 @@
 use perfharness_contract::protocol::SampleReply;
 use perfharness_platform::MachineCounters;
 use perfharness_record::{Contamination, Flag};
+use perfharness_verdict::judge::MAX_DROPPED_SHARE;
 use perfharness_verdict::median;
 
 use super::executor::Executor;
@@ -14,8 +15,8 @@ const WAITED_SHARE: f64 = 0.1;
 /// do not exceed it has to be. A machine that is always shared has a share that no launch can be blamed for.
 const STOLEN_SHARE: f64 = 0.1;
 const STOLEN_TIMES_MEDIAN: f64 = 3.0;
-/// Launches of which one may be dropped, so that no verdict is refused for too many.
-const LAUNCHES_PER_DROPPED: usize = 10;
+/// Fewest launches before one may be dropped, because the share of fewer has no middle to speak of.
+const FEWEST_BEFORE: usize = 9;
 /// Shortest suspend that counts; anything below is the error of reading two clocks.
 const SUSPEND_NS: u64 = 1_000_000;
 /// Smallest relative change of a GPU's clock that is flagged; anything below is a step of a steady clock.
@@ -64,16 +65,16 @@ pub(super) fn flags(reply: &SampleReply, before: &MachineState, after: &MachineS
     flags
 }
 
-/// Returns the cause to drop a whole launch, given the shares of stolen time of the launches before it and the number of
-/// those that were dropped. Stolen time is counted in ticks of 10 ms and in waits of a whole process, and so says nothing
+/// Returns the cause to drop a whole launch, given the shares of stolen time of the launches before it, and the share of all
+/// blocks, its own included, that are then dropped: no verdict should be refused because of it. Stolen time is counted in ticks of 10 ms and in waits of a whole process, and so says nothing
 /// about a sample.
 pub(super) fn launch_cause(
     stolen_share: Option<f64>,
     before: &[f64],
-    dropped: usize,
+    then_dropped: f64,
 ) -> Option<Contamination> {
     let share = stolen_share?;
-    let may_drop = (dropped + 1) * LAUNCHES_PER_DROPPED <= before.len() + 1;
+    let may_drop = before.len() >= FEWEST_BEFORE && then_dropped <= MAX_DROPPED_SHARE;
     let is_far_out = share > STOLEN_SHARE && share > STOLEN_TIMES_MEDIAN * median(before)?;
     (may_drop && is_far_out).then_some(Contamination::Steal)
 }
@@ -119,19 +120,21 @@ mod tests {
     fn a_launch_is_dropped_if_its_stolen_time_is_far_out() {
         let steal = Some(Contamination::Steal);
         let quiet = [0.01; 9];
-        assert_eq!(launch_cause(Some(0.2), &quiet, 0), steal);
-        assert_eq!(launch_cause(Some(0.09), &quiet, 0), None, "a small share");
-        assert_eq!(launch_cause(Some(0.2), &[0.1; 9], 0), None, "a machine that is always shared");
-        assert_eq!(launch_cause(Some(0.4), &[0.1; 9], 0), steal);
-        assert_eq!(launch_cause(None, &quiet, 0), None);
-        assert_eq!(launch_cause(Some(0.2), &[], 0), None);
+        let cause = |share, before: &[f64]| launch_cause(share, before, 0.05);
+        assert_eq!(cause(Some(0.2), &quiet), steal);
+        assert_eq!(cause(Some(0.09), &quiet), None, "a small share");
+        assert_eq!(cause(Some(0.2), &[0.1; 9]), None, "a machine that is always shared");
+        assert_eq!(cause(Some(0.4), &[0.1; 9]), steal);
+        assert_eq!(cause(None, &quiet), None);
+        assert_eq!(cause(Some(0.2), &quiet[1..]), None, "too few before it");
     }
 
     #[test]
-    fn at_most_one_of_ten_launches_is_dropped() {
-        let cause = |before: usize, dropped| launch_cause(Some(0.9), &vec![0.0; before], dropped);
-        assert_eq!((cause(8, 0), cause(18, 1)), (None, None));
-        assert!(cause(9, 0).is_some() && cause(19, 1).is_some());
+    fn no_launch_is_dropped_if_the_rest_would_be_a_selection() {
+        let cause = |then_dropped| launch_cause(Some(0.9), &[0.0; 20], then_dropped);
+        assert!(cause(0.1).is_some());
+        assert_eq!(cause(0.11), None);
+        assert_eq!(cause(f64::NAN), None, "no block");
     }
 
     #[test]

@@ -182,10 +182,10 @@ impl LaunchRunner<'_, '_> {
         self.forward_news();
         self.timing.total_ns = self.executor.now_ns().saturating_sub(start);
         let (case, launch, timing) = (self.case, self.launch, self.timing);
-        let earlier = self.state().launches.iter();
-        let dropped = earlier.clone().filter(|row| row.dropped.is_some()).count();
-        let before: Vec<f64> = earlier.filter_map(|row| row.timing?.stolen_share()).collect();
-        let dropped = contamination::launch_cause(timing.stolen_share(), &before, dropped);
+        let state = self.state();
+        let before: Vec<f64> = state.launches.iter().filter_map(|row| row.timing?.stolen_share()).collect();
+        let then_dropped = state.dropped_share_without(launch);
+        let dropped = contamination::launch_cause(timing.stolen_share(), &before, then_dropped);
         self.emit(&Event::LaunchFinished { case, launch, timing, dropped });
         Ok(())
     }

@@ -238,13 +238,23 @@ impl CaseState {
 
     /// Drops all blocks of a launch.
     fn drop_launch(&mut self, launch: u32, cause: Contamination) {
-        let mut blocks = BTreeSet::new();
+        *self.dropped.entry(cause.as_str().to_owned()).or_default() += self.counted_blocks(launch);
         for row in self.samples.iter_mut().filter(|row| row.sample.launch == launch && row.dropped.is_none())
         {
             row.dropped = Some(cause);
-            blocks.insert((row.sample.part, row.sample.placement, row.sample.block));
         }
-        *self.dropped.entry(cause.as_str().to_owned()).or_default() += blocks.len() as u64;
+    }
+
+    /// Returns the number of blocks of a launch that were not dropped.
+    fn counted_blocks(&self, launch: u32) -> u64 {
+        let own = self.counted().filter(|sample| sample.launch == launch);
+        own.map(|sample| (sample.part, sample.placement, sample.block)).collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// Returns the share of blocks that are dropped once all of a launch are.
+    pub(super) fn dropped_share_without(&self, launch: u32) -> f64 {
+        let dropped = self.dropped.values().sum::<u64>() + self.counted_blocks(launch);
+        dropped as f64 / self.blocks as f64
     }
 
     fn launch_mut(&mut self, number: u32) -> Option<&mut LaunchRow> {
