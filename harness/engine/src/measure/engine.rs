@@ -12,7 +12,7 @@ use super::pairing::{SideNeeds, choose_pairing, parts};
 use super::state::{CaseState, RunState};
 use super::stopping::{CaseProgress, decide};
 use super::{SampleEvent, allocation, layouts};
-use crate::plan::{CasePlan, Plan};
+use crate::plan::{CasePlan, LAYOUT_LAUNCHES, Plan};
 
 /// Applies events to the state and forwards them.
 pub(super) struct Recorder<'e> {
@@ -260,7 +260,11 @@ impl PlanRunner<'_, '_> {
             active: state.active().len(),
             settled: || self.settled(case, launches),
         });
-        if let Some(end) = end {
+        let case_plan = &self.plan.cases[case];
+        let explains_nothing = case_plan.design.stage == Stage::Layouts
+            && launches == LAYOUT_LAUNCHES as usize
+            && layouts::compared(case_plan, state).explained <= 0.0;
+        if let Some(end) = end.or_else(|| explains_nothing.then_some(CaseEnd::Precise { launches })) {
             self.finish(case, end);
         }
     }

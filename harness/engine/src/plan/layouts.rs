@@ -7,6 +7,10 @@ use super::{CaseDesign, CasePlan, Catalog};
 
 /// Launches in which all layouts of both builds are compared.
 pub const LAYOUT_LAUNCHES: u32 = 3;
+/// The same where those explain a change. A process that is slow from its start to its end looks like a slow layout, and some
+/// layout has only such ones in three launches where every second process is one. Below the fewest launches of a pair, so that
+/// they come first.
+pub const MOST_LAYOUT_LAUNCHES: u32 = 7;
 
 /// Puts before each pair, where both programs have several layouts, a case with all of them. `workers` are those of all
 /// sides, by number.
@@ -34,7 +38,7 @@ fn layouts(pair: &CasePlan, catalog: &Catalog, workers: &[&WorkerCommand]) -> Op
     Some(CasePlan {
         sides: pair.sides.iter().flat_map(in_each).collect(),
         design: CaseDesign {
-            looks: Some(LookPlan::Fixed { launches: LAYOUT_LAUNCHES }),
+            looks: Some(LookPlan::Fixed { launches: MOST_LAYOUT_LAUNCHES }),
             stage: Stage::Layouts,
             ..CaseDesign::default()
         },

@@ -9,7 +9,7 @@ mod select;
 
 pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
-pub use layouts::{LAYOUT_LAUNCHES, with_layouts};
+pub use layouts::{LAYOUT_LAUNCHES, MOST_LAYOUT_LAUNCHES, with_layouts};
 pub use pairs::{Judging, any_needs_gpu, needs_gpu, pairs};
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};

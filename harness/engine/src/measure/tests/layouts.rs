@@ -6,7 +6,7 @@ use perfharness_record::{ComparedLayouts, Stage};
 
 use super::*;
 use crate::measure::compared;
-use crate::plan::LAYOUT_LAUNCHES;
+use crate::plan::MOST_LAYOUT_LAUNCHES;
 
 const LAYOUTS: u32 = 4;
 
@@ -27,7 +27,7 @@ fn with_layouts(base: Script, head: Script) -> Scenario {
         (0..LAYOUTS).map(move |layout| Side { layout: Some(layout), ..side.clone() })
     };
     let design = CaseDesign {
-        looks: Some(LookPlan::Fixed { launches: LAYOUT_LAUNCHES }),
+        looks: Some(LookPlan::Fixed { launches: MOST_LAYOUT_LAUNCHES }),
         stage: Stage::Layouts,
         ..CaseDesign::default()
     };
@@ -79,8 +79,27 @@ fn the_comparison_comes_first_and_is_short() {
 #[test]
 fn a_side_that_drew_only_slow_layouts_is_explained_by_the_other() {
     let scenario = with_layouts(slow_in(&[1, 2], 1.0), slow_in(&[0, 1, 2, 3], 1.0)).run();
-    let explained = found(&scenario).explained;
-    assert!(explained >= 1.2_f64.ln() && explained < 0.25, "{explained}");
+    let found = found(&scenario);
+    assert!(found.explained >= 1.2_f64.ln() && found.explained < 0.25, "{}", found.explained);
+    assert_eq!(found.launches, MOST_LAYOUT_LAUNCHES, "what excuses a change is looked at longer");
+}
+
+#[test]
+fn processes_that_are_slow_from_start_to_end_are_no_slow_layouts() {
+    // In the first three launches, the slow processes are those of one layout of the base and of all of the head.
+    let slow = |launch: u32, slow_layouts: &'static [u32], layout| {
+        if launch % 1_000 < 3 { slow_layouts.contains(&layout) } else { (launch * 5 + layout * 3) % 4 < 2 }
+    };
+    let script = |slow_layouts: &'static [u32]| {
+        Script::new(move |moment| {
+            let jitter = 1.0 + 1e-3 * f64::from((moment.launch * 7 + moment.layout * 3) % 5);
+            let is_slow = slow(moment.launch, slow_layouts, moment.layout);
+            MS * jitter * if is_slow { 1.1 } else { 1.0 }
+        })
+    };
+    let scenario = with_layouts(script(&[0]), script(&[0, 1, 2, 3])).run();
+    let found = found(&scenario);
+    assert_eq!((found.explained, found.launches), (0.0, MOST_LAYOUT_LAUNCHES));
 }
 
 #[test]
