@@ -188,6 +188,9 @@ pub(crate) struct MeasureOpts {
     /// Do not watch processor, GPU and workers during the run
     #[arg(long)]
     pub(crate) no_telemetry: bool,
+    /// Do not count instructions with Valgrind
+    #[arg(long)]
+    pub(crate) no_instructions: bool,
 }
 
 #[derive(Debug, Clone, Args)]

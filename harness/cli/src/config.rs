@@ -29,6 +29,8 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) machine: MachineConfig,
     #[serde(default)]
+    pub(crate) meters: MetersConfig,
+    #[serde(default)]
     pub(crate) gate: GatePolicy,
     /// The folder of the file, to which relative paths in it refer; empty if there is no file.
     #[serde(skip)]
@@ -80,6 +82,23 @@ fn device_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
 pub(crate) struct MachineConfig {
     #[serde(default, deserialize_with = "perfharness_record::file_name::class_to_set")]
     pub(crate) class: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct MetersConfig {
+    #[serde(default)]
+    pub(crate) instructions: InstructionMeter,
+}
+
+/// When instructions are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum InstructionMeter {
+    /// Where the machine has what it takes.
+    #[default]
+    Auto,
+    Off,
 }
 
 /// The reason that the configuration is unusable.
@@ -145,6 +164,7 @@ impl Config {
             ("[run]", self.run != other.run),
             ("[settings]", self.settings != other.settings),
             ("[machine]", self.machine != other.machine),
+            ("[meters]", self.meters != other.meters),
             ("`build` of [gate]", gate.build != theirs.build),
             ("`worker` of [gate]", gate.worker != theirs.worker),
             ("`reads-sources` of [gate]", gate.reads_sources != theirs.reads_sources),

@@ -108,6 +108,7 @@ impl Progress {
             | Event::Checked { .. }
             | Event::WorkerFinished { .. }
             | Event::Audited { .. }
+            | Event::Counted { .. }
             | Event::Watched(_) => {}
         }
     }

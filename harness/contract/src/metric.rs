@@ -149,6 +149,8 @@ pub mod standard {
     pub const CPU_TIME: &str = "cpu-time";
     /// Peak resident set size of the worker process over a launch.
     pub const PEAK_RSS: &str = "peak-rss";
+    /// Instructions of an iteration in the worker process, all threads; from launches on a simulated processor.
+    pub const INSTRUCTIONS: &str = "instructions";
     /// Items of the case handled per second; computed from the wall time.
     pub const RATE: &str = "rate";
     /// Calls of the allocator (allocate, zeroed and grow) in an iteration; from metered samples.
@@ -166,6 +168,7 @@ pub mod standard {
         vec![
             MetricDef::time(WALL_TIME, "wall time"),
             MetricDef::time(CPU_TIME, "CPU time"),
+            MetricDef::new(INSTRUCTIONS, "instructions", "count", MetricKind::Size),
             MetricDef {
                 scope: Scope::Launch,
                 ..MetricDef::new(PEAK_RSS, "peak resident set", "bytes", MetricKind::Size)

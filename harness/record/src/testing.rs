@@ -124,6 +124,7 @@ pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement
         judgement,
         sentence: None,
         diagnosis: None,
+        functions: Vec::new(),
         reproduce: format!("perfharness gate --base origin/main {benchmark}"),
     }
 }
@@ -265,6 +266,13 @@ pub fn rows() -> Vec<GateRow> {
         row("spin/s/elsewhere", Some(&WALL), Baseline, slower().advise(Advisory::OtherMachineClass)),
         row("spin/s/uneven", Some(&WALL), Baseline, slower().advise(Advisory::UnevenSides)),
         row("spin/s/llvmpipe", Some(&WALL), Base, crossing().advise(Advisory::SoftwareAdapter)),
+        row("spin/s/waiting", Some(&WALL), Base, crossing().with_same_instructions()),
+        row(
+            "spin/s/busier",
+            Some(&PEAK),
+            Base,
+            judgement(Regressed, Reason::BeyondThreshold, exact(3.0, 4.0)).advise(Advisory::NotSlower),
+        ),
         row("spin/s/slow", Some(&WALL), Base, slower().advise(Advisory::Exhibit)),
         row("spin/s/explains", Some(&WALL), Base, crossing().advise(Advisory::Diagnosis)),
         row("spin/s/added", None, Baseline, judgement(NoBaseline, Reason::New, Evidence::None)),

@@ -55,6 +55,9 @@ pub struct RunRecord {
     /// Ceilings of the machine, where a case states its floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
+    /// What counted the instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting: Option<Counting>,
     /// Fresh launches that confirm the flags of the first ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<FreshRecord>,
@@ -66,6 +69,33 @@ pub struct RunRecord {
     pub telemetry: Option<Telemetry>,
     /// The raw samples, beside this file.
     pub samples: Option<SamplesRef>,
+}
+
+/// Instructions of a function in an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionCount {
+    /// Its name.
+    pub name: String,
+    /// Its own instructions, without those of what it calls.
+    pub instructions: Number,
+}
+
+/// What counted the instructions of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Counting {
+    /// A tool.
+    By {
+        /// Its name and version.
+        tool: String,
+        /// Time that it took, in s.
+        seconds: f64,
+    },
+    /// Nothing.
+    Absent {
+        /// Reason, as a clause.
+        absent: String,
+    },
 }
 
 /// The code that a run was measured against, sample by sample.
@@ -333,6 +363,9 @@ pub struct BenchmarkRecord {
     /// The reasons for which its times are not believed; as a rule there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspect: Vec<Suspicion>,
+    /// The functions with the most instructions, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionCount>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }

@@ -130,7 +130,7 @@ fn nothing_accepted(why: &str, whole: &[PathBuf]) -> String {
 
 /// The flags again, for a run of its own.
 fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>) -> Vec<String> {
-    let MeasureOpts { time_budget, launches, no_telemetry, conditions } = opts;
+    let MeasureOpts { time_budget, launches, no_telemetry, no_instructions, conditions } = opts;
     let ConditionOpts { effort, seed, memory_limit, set, images, worker } = conditions;
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<String>| {
@@ -155,6 +155,9 @@ fn as_arguments(opts: &MeasureOpts, default: Effort, config_path: Option<&Path>)
     }
     if *no_telemetry {
         words.push("--no-telemetry".into());
+    }
+    if *no_instructions {
+        words.push("--no-instructions".into());
     }
     words
 }

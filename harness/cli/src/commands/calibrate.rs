@@ -33,6 +33,8 @@ pub(super) fn calibrate(opts: &CalibrateOpts, config: &Config, terminal: &Termin
     let effort = config.gate.effort.unwrap_or(Effort::Standard);
     let mut request = RunSpec {
         against: ComparedWith::Itself { policy: Box::new(config.gate.clone()) },
+        // Counts are the same in both, and no calibration helps them.
+        instructions: false,
         ..timed(&or_all(&opts.patterns), &opts.measure, config, effort)?
     };
     request.run.launches.get_or_insert(LAUNCHES);

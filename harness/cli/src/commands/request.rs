@@ -7,7 +7,7 @@ use perfharness_engine::run::{RunSpec, SettingPaths};
 
 use super::workers;
 use crate::args::{ConditionOpts, MeasureOpts};
-use crate::config::Config;
+use crate::config::{Config, InstructionMeter};
 use crate::exit::CommandError;
 
 /// The patterns that were given, or `all`.
@@ -26,6 +26,7 @@ pub(super) fn timed(
     spec.run.time_budget = opts.time_budget;
     spec.run.launches = opts.launches;
     spec.telemetry = !opts.no_telemetry;
+    spec.instructions = config.meters.instructions == InstructionMeter::Auto && !opts.no_instructions;
     Ok(spec)
 }
 

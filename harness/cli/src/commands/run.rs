@@ -74,8 +74,9 @@ fn continued(asked: RunSpec, header: &JournalHeader, opts: &RunOpts) -> Result<R
 /// Whether nothing is asked for beside going on.
 fn resumes_alone(opts: &RunOpts) -> bool {
     let patterns = &opts.patterns;
-    // Whether the machine is watched is no part of what a run is.
-    let MeasureOpts { time_budget, launches, no_telemetry: _, conditions } = &opts.measure;
+    // What is watched and counted beside the times is no part of what a run is.
+    let MeasureOpts { time_budget, launches, no_telemetry: _, no_instructions: _, conditions } =
+        &opts.measure;
     let ConditionOpts { effort, seed, memory_limit, set, images, worker } = conditions;
     let numbers = [launches.map(u64::from), *seed, *memory_limit];
     let named = !worker.workers.is_empty() || worker.device.is_some();

@@ -123,6 +123,12 @@ pub struct Insight {
     pub no_telemetry: BTreeMap<String, String>,
     /// The reason that the built-in worker cannot be profiled; absent if it can.
     pub no_profiles: Option<String>,
+    /// The tool that counts instructions; absent if there is none.
+    #[serde(default)]
+    pub counting: Option<String>,
+    /// The reason that there is none.
+    #[serde(default)]
+    pub no_counting: Option<String>,
     /// Time at which the ceilings were measured, RFC 3339; absent if the next run measures them.
     pub ceilings: Option<String>,
 }

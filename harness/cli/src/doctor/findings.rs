@@ -65,6 +65,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
     processor(&facts.conditions, &mut all);
     memory(&facts.conditions, &mut all);
     places(facts, &mut all);
+    counting(facts, &mut all);
     all.sort_by_key(|finding| finding.severity);
     all
 }
@@ -268,6 +269,16 @@ fn processor(conditions: &MachineState, all: &mut Vec<Finding>) {
                  the source of the clock",
                 units::duration(step * MIN_CLOCK_STEPS as f64)
             ),
+        ));
+    }
+}
+
+fn counting(facts: &Facts, all: &mut Vec<Finding>) {
+    if let Some(why) = &facts.insight.no_counting {
+        all.push(Finding::note(
+            format!("instructions are not counted: {why}"),
+            "times alone judge what computes on the CPU, and noise hides small changes of them",
+            "on Linux, install Valgrind (package valgrind); elsewhere, do nothing",
         ));
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use perfharness_engine::ask::ProbeError;
 use perfharness_engine::ceiling::kept_ceilings;
+use perfharness_engine::measure::Callgrind;
 use perfharness_engine::probe::Tried;
 use perfharness_engine::telemetry::watched;
 use perfharness_engine::{probe, read_machine, source_state};
@@ -104,7 +105,10 @@ impl Insight {
                 (Vec::new(), BTreeMap::from([("everything".to_owned(), reason)]))
             }
         };
+        let callgrind = Callgrind::find();
         Self {
+            counting: callgrind.as_ref().ok().map(|tool| format!("valgrind {}", tool.version)),
+            no_counting: callgrind.err(),
             telemetry,
             no_telemetry,
             no_profiles: platform::profile::absence().map(ToOwned::to_owned),

@@ -188,7 +188,7 @@ fn nvidia_device(device: &NvidiaDevice) -> String {
 }
 
 fn insight(sections: &mut Sections, facts: &Facts) {
-    let Insight { telemetry, no_telemetry, no_profiles, ceilings } = &facts.insight;
+    let Insight { telemetry, no_telemetry, no_profiles, counting, no_counting, ceilings } = &facts.insight;
     let mut sources: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for series in telemetry {
         sources.entry(&series.source).or_default().push(&series.name);
@@ -204,6 +204,8 @@ fn insight(sections: &mut Sections, facts: &Facts) {
     }
     let profiles = no_profiles.as_ref().map_or("available".into(), |why| format!("none: {why}"));
     sections.row("flame graphs", &profiles);
+    let no_tool = || format!("none: {}", no_counting.as_deref().unwrap_or("it is not known why"));
+    sections.row("instructions", &counting.clone().unwrap_or_else(no_tool));
     let ceilings = match ceilings {
         Some(at) => format!("measured {}; a run measures them again after a week", units::minute(at)),
         None => "not measured yet; the next run measures them".into(),

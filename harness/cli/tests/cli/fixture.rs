@@ -11,6 +11,9 @@ use std::{fs, thread};
 use perfharness_platform::{clock, env};
 use perfharness_record::{BenchmarkRecord, RunRecord, file};
 
+/// The variable with the Valgrind that counts instructions; empty for none.
+pub(crate) const VALGRIND: &str = "PERFHARNESS_VALGRIND";
+
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_perfharness");
 
 /// No call of these tests takes this long on any machine; one that hangs is ended and fails its test.
@@ -164,6 +167,8 @@ impl Harness {
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
             command.env_remove(variable);
         }
+        // Counting takes time, and the tests of it ask for it.
+        command.env(VALGRIND, "");
         // What a killed program leaves goes with the folder. A repository around the folder is none of its business.
         for variable in ["TMPDIR", "TMP", "TEMP"] {
             command.env(variable, self.path("scratch"));

@@ -28,6 +28,8 @@ mod guide;
 #[cfg(test)]
 mod hostile_files;
 #[cfg(test)]
+mod instructions;
+#[cfg(test)]
 mod interruption;
 #[cfg(test)]
 mod layouts;

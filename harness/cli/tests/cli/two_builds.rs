@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::fixture::{Harness, PROGRAM, has_tools, require_system, require_tool};
+use crate::fixture::{Harness, PROGRAM, VALGRIND, has_tools, require_system, require_tool};
 
 const SOURCE: &str = include_str!("../fixtures/gated/main.rs");
 
@@ -21,6 +21,8 @@ pub(crate) struct Gated {
     pub(crate) harness: Harness,
     /// How much is optimized in release builds.
     pub(crate) opt_level: &'static str,
+    /// The Valgrind that counts instructions; empty for none.
+    pub(crate) valgrind: &'static str,
 }
 
 /// The folder of the contract crate.
@@ -44,7 +46,7 @@ impl Gated {
 
     /// A repository with the files of a crate in its folder `repo`.
     pub(crate) fn with(write: impl FnOnce(&Harness)) -> Self {
-        let gated = Self { harness: Harness::new(), opt_level: "3" };
+        let gated = Self { harness: Harness::new(), opt_level: "3", valgrind: "" };
         write(&gated.harness);
         let lock = contract().parent().unwrap().parent().unwrap().join("Cargo.lock");
         fs::copy(lock, gated.harness.path("repo/Cargo.lock")).unwrap();
@@ -104,7 +106,7 @@ impl Gated {
         let mut command = self.harness.command(Path::new(PROGRAM), line);
         // A sandboxed home has no toolchain; the build needs that of the tests.
         command.current_dir(self.folder()).env(OPT_LEVEL, self.opt_level);
-        command.env("PERFHARNESS_CACHE", self.harness.path("cache"));
+        command.env("PERFHARNESS_CACHE", self.harness.path("cache")).env(VALGRIND, self.valgrind);
         let out = command.output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         let found = serde_json::from_slice(&out.stdout)

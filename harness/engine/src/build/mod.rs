@@ -1,5 +1,6 @@
 //! Makes the record of a run from its plan and state: a pure function.
 
+mod counting;
 mod layouts;
 mod samples;
 mod timeline;
@@ -16,7 +17,7 @@ use perfharness_contract::{
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::compare::judge_claims;
 use perfharness_record::{
-    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, CheckRecord, ComparisonRecord, Environment,
+    BaseRecord, BenchmarkRecord, CaseEnd, CaseRecord, CheckRecord, ComparisonRecord, Counting, Environment,
     FORMAT_VERSION, FreshRecord, LaunchRecord, Machine, MetricRecord, Origin, Outcome, Redefinition, RunInfo,
     RunRecord, SampleRecord, SamplesRef, Section, SelectedRecord, Side, SourceState, Stage, TimeUse,
     VersionsRecord, WarmUpRecord, WorkerRecord,
@@ -37,6 +38,8 @@ pub(crate) struct RunFacts {
     pub(crate) machine: Machine,
     /// Ceilings of the machine.
     pub(crate) ceilings: Option<Ceilings>,
+    /// What counted the instructions; the time is filled in from the state.
+    pub(crate) counting: Counting,
     /// Base of the comparison.
     pub(crate) base: Option<BaseFacts>,
     /// The raw samples, once written.
@@ -88,6 +91,7 @@ impl StageResults {
 /// Makes the record.
 pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = harness_facts();
+    let own_metrics = counting::harness_metrics(&facts.counting);
     let mut environments: Vec<Environment> = Vec::new();
     let (mut first, mut confirmation, mut planted) =
         (StageResults::default(), StageResults::default(), StageResults::default());
@@ -118,6 +122,12 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
             let mut record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
+            if case_plan.design.stage.is_first() && record.succeeded() {
+                let (counted, functions) =
+                    counting::of_side(case.sides[number].counted.as_ref(), &facts.counting, &own_metrics);
+                record.metrics.extend(counted);
+                record.functions = functions;
+            }
             record.suspect.extend(below_floor(&record, definition, &facts));
             match side.origin {
                 Origin::Head => measured.head.push(record),
@@ -160,13 +170,14 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         environments,
         workers: worker_records(catalog),
         workloads,
-        metrics: standard::harness_metrics(),
+        metrics: own_metrics,
         cases: first.cases,
         benchmarks: first.head,
         comparisons: first.variants,
         claims,
         base,
         ceilings: facts.ceilings,
+        counting: Some(counting::with_time(facts.counting, state)),
         confirmation: confirmation.fresh(),
         planted: planted.fresh(),
         telemetry: timeline(plan, state),
@@ -304,6 +315,7 @@ fn benchmark(
         check: check(state),
         notes: state.notes.clone(),
         suspect: suspicions(&state.audits),
+        functions: Vec::new(),
         metrics,
     }
 }
@@ -373,6 +385,7 @@ fn metrics(
             standard::WALL_TIME => timed(confidence, case, side, &metric, |s| Some(s.iteration_ns())),
             standard::CPU_TIME => timed(confidence, case, side, &metric, SampleEvent::iteration_cpu_ns),
             standard::PEAK_RSS => peak_rss(&case.sides[side], &metric),
+            standard::INSTRUCTIONS => absent(&metric, "fresh launches are not counted"),
             _ => absent(&metric, UNKNOWN_METRIC),
         };
         metrics.insert(metric.id.to_string(), record);

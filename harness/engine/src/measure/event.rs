@@ -7,7 +7,7 @@ use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TimeAudit, WarmUp};
+use super::{Counted, TimeAudit, WarmUp};
 use crate::telemetry::News;
 
 /// One event. `case` numbers the cases of the plan, `side` the sides of that case, both from 0.
@@ -148,6 +148,17 @@ pub enum Event {
         /// What was found.
         audit: TimeAudit,
     },
+    /// The instructions of a side were counted, or could not be.
+    Counted {
+        /// The case.
+        case: usize,
+        /// The side.
+        side: usize,
+        /// What was found.
+        counted: Counted,
+        /// Time that it took, in ns.
+        spent_ns: u64,
+    },
     /// The outcome of a benchmark is decided; it is measured no further.
     OutcomeSet {
         /// The case.
@@ -195,6 +206,7 @@ impl Event {
             | Self::Checked { case, .. }
             | Self::WorkerFinished { case, .. }
             | Self::Audited { case, .. }
+            | Self::Counted { case, .. }
             | Self::OutcomeSet { case, .. }
             | Self::LaunchFinished { case, .. }
             | Self::CaseFinished { case, .. } => Some(*case),

@@ -6,8 +6,10 @@
 
 mod allocation;
 mod anchor;
+mod callgrind;
 mod contamination;
 mod correctness;
+mod counting;
 mod engine;
 mod event;
 mod executor;
@@ -34,6 +36,9 @@ mod warm_up;
 mod watching;
 mod worker_clock;
 
+pub use callgrind::{Callgrind, PROGRAM as VALGRIND};
+pub use counting::Counted;
+pub(crate) use counting::{ToCount, count_sides};
 pub use engine::run_plan;
 pub use event::{CheckStage, Event, LaunchTiming, SampleEvent};
 pub use executor::{CallError, Executor, LaunchOptions, Opened, Session};

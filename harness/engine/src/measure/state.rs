@@ -9,7 +9,7 @@ use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
 use super::event::{CheckStage, Event, LaunchTiming, SampleEvent};
 use super::watching::{WatchState, WorkerRef};
-use super::{SampleLength, TimeAudit, WarmUp};
+use super::{Counted, SampleLength, TimeAudit, WarmUp};
 
 /// All cases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,6 +98,8 @@ pub struct SideState {
     pub notes: Vec<String>,
     /// Audits of its worker's times, one for each launch.
     pub audits: Vec<TimeAudit>,
+    /// Its instructions, or why they are not known, with the time that counting took in ns.
+    pub counted: Option<(Counted, u64)>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -218,6 +220,7 @@ impl CaseState {
             | Event::Checked { side, .. }
             | Event::WorkerFinished { side, .. }
             | Event::Audited { side, .. }
+            | Event::Counted { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
@@ -460,6 +463,7 @@ impl SideState {
                 cpu_ns: *cpu_ns,
             }),
             Event::Audited { audit, .. } => self.audits.push(audit.clone()),
+            Event::Counted { counted, spent_ns, .. } => self.counted = Some((counted.clone(), *spent_ns)),
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

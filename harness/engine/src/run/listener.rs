@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use perfharness_record::Outcome;
+use perfharness_record::units::counted;
 
 use crate::ask::ProbeError;
 use crate::journal::{Damage, JournalError};
@@ -66,6 +67,11 @@ pub enum Note {
     MeasuringCeilings,
     /// They could not be measured.
     NoCeilings(ProbeError),
+    /// Instructions are going to be counted.
+    Counting {
+        /// The number of benchmarks, those of a base included.
+        benchmarks: usize,
+    },
     /// Nothing watches the machine.
     NotWatched(ProbeError),
 }
@@ -95,6 +101,9 @@ impl fmt::Display for Note {
             }
             Self::MeasuringCeilings => {
                 f.write_str("measuring what this machine can do at most; the result is kept for a week")
+            }
+            Self::Counting { benchmarks } => {
+                write!(f, "counting the instructions of {}", counted(*benchmarks, "benchmark"))
             }
             Self::NoCeilings(error) => {
                 write!(f, "the process that measures what this machine can do at most {error}")

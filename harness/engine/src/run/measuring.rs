@@ -4,20 +4,25 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use perfharness_contract::{Digest, MetricDef};
+use perfharness_contract::{Digest, MetricDef, Role};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::{
-    LookPlan, Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, TimeUse, file, samples,
+    Counting, LookPlan, Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, TimeUse, file, samples,
 };
 
 use super::place::keep_older;
 use super::{Listener, Note, PlannedRun, RecordPlace, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
-use crate::measure::{Event, ProcessExecutor, RunState, run_plan};
+use crate::measure::{Callgrind, Event, ProcessExecutor, RunState, ToCount, count_sides, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
 use crate::telemetry::Watcher;
 use crate::{ceiling, fingerprint};
+
+/// Part of the time of a run that counting may take on top of it: a fourth.
+const COUNTING_SHARE: u32 = 4;
+/// Most time for counting, where a run has no budget to speak of.
+const LONGEST_COUNTING: Duration = Duration::from_mins(5);
 
 /// A run that goes on.
 pub struct Run {
@@ -30,6 +35,8 @@ pub struct Run {
     planned: PlannedRun,
     machine: Machine,
     ceilings: Option<Ceilings>,
+    /// What counts instructions, or why nothing does.
+    callgrind: Result<Callgrind, String>,
     executor: ProcessExecutor,
     state: RunState,
 }
@@ -99,6 +106,8 @@ impl Run {
             }
         }
         let journal_fault = None;
+        let callgrind =
+            if request.instructions { Callgrind::find() } else { Err("counting was not asked for".into()) };
         Ok(Self {
             path,
             _lock: lock,
@@ -108,6 +117,7 @@ impl Run {
             planned,
             machine,
             ceilings,
+            callgrind,
             executor,
             state,
         })
@@ -161,6 +171,7 @@ impl Run {
     /// # Errors
     /// When the listener refuses.
     pub fn measure(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
+        self.count(listener);
         let Self { journal, journal_fault, planned, executor, state, .. } = self;
         let PlannedRun { catalog, plan, .. } = planned;
         let spent = Duration::from_nanos(state.spent_ns());
@@ -177,6 +188,26 @@ impl Run {
         });
         listener.end();
         Ok(ended)
+    }
+
+    /// Counts the instructions of what was not counted yet: before anything is timed, because counting keeps a core busy.
+    fn count(&mut self, listener: &mut dyn Listener) {
+        let Self { callgrind, planned, state, journal, journal_fault, .. } = self;
+        let (Ok(tool), planned) = (callgrind, &*planned) else { return };
+        let sides = to_count(planned, state);
+        let counted = sides.iter().filter(|side| side.refused.is_none()).count();
+        if counted > 0 {
+            listener.note(&Note::Counting { benchmarks: counted });
+        }
+        let PlannedRun { plan, request, .. } = planned;
+        let time = (plan.budget / COUNTING_SHARE).min(LONGEST_COUNTING);
+        let workers = planned.workers();
+        count_sides(plan, tool, &workers, &sides, time, &request.interrupted, &mut |event| {
+            if journal_fault.is_none() {
+                *journal_fault = journal.event(event).err();
+            }
+            state.apply(event);
+        });
     }
 
     /// Lets every case have so many launches, which may take so much more time.
@@ -225,6 +256,10 @@ impl Run {
             run: self.info(end),
             source: request.source.clone(),
             machine: self.machine.clone(),
+            counting: match &self.callgrind {
+                Ok(tool) => Counting::By { tool: format!("valgrind {}", tool.version), seconds: 0.0 },
+                Err(absent) => Counting::Absent { absent: absent.clone() },
+            },
             base: base.clone(),
             samples,
         };
@@ -252,6 +287,35 @@ impl Run {
             time: TimeUse::default(),
         }
     }
+}
+
+/// The sides of the first launches that were not counted yet. Variants that are kept slow on purpose come last: time may run
+/// out.
+fn to_count(planned: &PlannedRun, state: &RunState) -> Vec<ToCount> {
+    let PlannedRun { plan, catalog, .. } = planned;
+    let mut sides = Vec::new();
+    for (case, case_plan) in plan.cases.iter().enumerate().filter(|(_, case)| case.design.stage.is_first()) {
+        let definition = catalog.definition(case_plan.workload.as_str());
+        for (number, side) in case_plan.sides.iter().enumerate().filter(|(_, side)| side.skip.is_none()) {
+            let known = &state.cases[case].sides[number];
+            if known.counted.is_some() || known.outcome.is_some() {
+                continue;
+            }
+            let variant = definition.and_then(|definition| definition.variant(&side.benchmark.variant));
+            let needs_gpu = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
+            let is_slow = variant.is_some_and(|variant| variant.role == Role::Slow);
+            let to_count = ToCount {
+                case,
+                side: number,
+                worker: side.worker,
+                benchmark: side.benchmark.clone(),
+                refused: needs_gpu.then(|| "it computes on a GPU".to_owned()),
+            };
+            sides.push((is_slow, to_count));
+        }
+    }
+    sides.sort_by_key(|(is_slow, _)| *is_slow);
+    sides.into_iter().map(|(_, side)| side).collect()
 }
 
 /// Fingerprints of the code: that of the current folder, the commit of the base, and the digests of both builds.

@@ -133,12 +133,16 @@ impl PlannedRun {
 
     /// Starts the workers of the plan, for launches in which nothing is timed.
     pub fn executor(&self) -> ProcessExecutor {
+        ProcessExecutor::new(self.workers(), Arc::clone(&self.request.interrupted))
+    }
+
+    /// The workers of the plan, by number.
+    pub(super) fn workers(&self) -> Vec<WorkerCommand> {
         let others = match &self.request.against {
             ComparedWith::Base(base) => base.workers.as_slice(),
             ComparedWith::References | ComparedWith::Itself { .. } => &[],
         };
-        let all = self.request.run.workers.iter().chain(others).cloned().collect();
-        ProcessExecutor::new(all, Arc::clone(&self.request.interrupted))
+        self.request.run.workers.iter().chain(others).cloned().collect()
     }
 
     /// The machine with the adapter that the run uses. A driver that fails is no reason not to measure anything else.

@@ -31,6 +31,8 @@ pub struct RunSpec {
     pub sample: Option<Duration>,
     /// Whether a process of its own watches the machine meanwhile.
     pub telemetry: bool,
+    /// Whether to count instructions, where that is possible.
+    pub instructions: bool,
     /// The arguments that the record names.
     pub arguments: Vec<String>,
     /// Ends the run in good order once it is set.
@@ -48,6 +50,7 @@ impl RunSpec {
             machine_class: None,
             sample: None,
             telemetry: false,
+            instructions: false,
             arguments: Vec::new(),
             interrupted: Arc::default(),
         }

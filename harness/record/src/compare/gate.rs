@@ -4,6 +4,7 @@ mod acknowledgement;
 mod against_base;
 mod against_baseline;
 mod confirmation;
+mod counts;
 mod layouts;
 mod plants;
 mod suspect;
@@ -16,6 +17,7 @@ use acknowledgement::acknowledge;
 use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
+use counts::{name_functions, weigh_instructions};
 use perfharness_contract::gpu_metric::GPU_BUSY;
 use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
@@ -66,7 +68,9 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     doubt_suspects(&mut rows, &judging);
     remarks.extend(layouts::remarks(record));
     confirm_flags(&mut rows, &judging);
+    weigh_instructions(&mut rows, &judging);
     see_by_any(&mut rows);
+    name_functions(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
     let (planted, unseen) = judging.planted();
     rows.extend(unseen);
@@ -150,6 +154,7 @@ impl Judging<'_> {
             judgement,
             sentence: None,
             diagnosis: None,
+            functions: Vec::new(),
             reproduce: self.command_for(benchmark),
         }
     }

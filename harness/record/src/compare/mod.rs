@@ -8,4 +8,6 @@ mod report;
 pub use claims::judge_claims;
 pub use gate::{Plant, Terms, flagged, judge, plants};
 pub use policy::{Acknowledgement, GatePolicy, LimitRule, RuleError};
-pub use report::{Against, BaselineInfo, GateReport, GateRow, PlantedRow, REPORT_VERSION, Remark, Tally};
+pub use report::{
+    Against, BaselineInfo, GateReport, GateRow, GrownFunction, PlantedRow, REPORT_VERSION, Remark, Tally,
+};

@@ -449,7 +449,7 @@ mod tests {
     #[case::of_what_is_absent("metric = \"wal-time\"\nthreshold = 0.1\nbenchmark = \"other\"", "")]
     #[case::misspelt(
         "metric = \"wal-time\"\nthreshold = 0.1",
-        "`w` names the metric `wal-time`, which its workloads do not have; they have cpu-time, peak-rss, speed-up, syncs, wall-time"
+        "`w` names the metric `wal-time`, which its workloads do not have; they have cpu-time, instructions, peak-rss, speed-up, syncs, wall-time"
     )]
     #[case::slack_of_a_time(
         "metric = \"wall-time\"\nslack = 1",

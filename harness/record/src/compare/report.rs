@@ -1,6 +1,6 @@
 //! The report of a gate: the one form between judging and showing.
 
-use perfharness_contract::{Direction, Items};
+use perfharness_contract::{Direction, Items, Number};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -144,6 +144,17 @@ pub enum Against {
     Planted,
 }
 
+/// A function that has more instructions than before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrownFunction {
+    /// Its name.
+    pub name: String,
+    /// Its own instructions in an iteration before, 0 where it was not among those that are kept.
+    pub before: Number,
+    /// Those now.
+    pub now: Number,
+}
+
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRow {
@@ -174,6 +185,9 @@ pub struct GateRow {
     /// For a figure that got worse, in words: what else moved in the same benchmark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<String>,
+    /// The functions that have more instructions than before, by how many more, for a row that regressed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<GrownFunction>,
     /// The command that measures it again.
     pub reproduce: String,
 }

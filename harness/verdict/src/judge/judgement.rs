@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Confirmation, Evidence, GateOutcome, Why};
+use super::{Confirmation, Evidence, GateOutcome, PairedEvidence, Why};
 
 /// The conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,6 +66,8 @@ pub enum Reason {
         /// That spread, as a log-ratio.
         spread: f64,
     },
+    /// The time cannot tell, and the instructions did not change.
+    SameInstructions,
     /// The interval excludes a regression, but not that it is an improvement or no change. Only in files of earlier
     /// versions.
     NotWorse,
@@ -155,6 +157,8 @@ pub enum Advisory {
     /// A ratio of something that computes on one core and something that computes on all of them, at different times: what
     /// else ran meanwhile weighs on the two differently.
     UnevenSides,
+    /// It does more work, and its time surely did not grow by as much as matters.
+    NotSlower,
     /// The time is one of a software adapter and shows too little; the counts of the benchmark decide.
     SoftwareAdapter,
     /// Somebody accepted it, up to a bound that holds.
@@ -186,6 +190,31 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Passes a time that cannot tell, because the instructions of the benchmark did not change.
+    #[must_use]
+    pub fn with_same_instructions(self) -> Self {
+        Self { verdict: Verdict::Unchanged, reason: Reason::SameInstructions, ..self }
+    }
+
+    /// Whether it is a time that was measured and cannot tell: on a calmer machine it might.
+    pub fn cannot_tell(&self) -> bool {
+        let is_noise = matches!(
+            self.reason,
+            Reason::AcrossThreshold | Reason::CouldNotSee { .. } | Reason::NotConfirmed
+        );
+        self.verdict == Verdict::Inconclusive && is_noise
+    }
+
+    /// Whether it is a time that surely did not get worse by as much as matters.
+    pub fn surely_not_slower(&self) -> bool {
+        let Evidence::TimePaired(PairedEvidence { ratio_interval: Some(interval), threshold, .. }) =
+            &self.evidence
+        else {
+            return false;
+        };
+        matches!(self.verdict, Verdict::Unchanged | Verdict::Improved) && interval.upper <= 1.0 + threshold
+    }
+
     pub(crate) fn new(verdict: Verdict, reason: Reason, evidence: Evidence) -> Self {
         Self {
             verdict,

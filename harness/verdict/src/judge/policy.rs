@@ -23,6 +23,10 @@ pub const SIZE_MARGIN_BYTES: f64 = 64.0 * 1024.0;
 /// moves by hundreds of kilobytes between processes that do the same.
 pub const RESIDENT_MARGIN_BYTES: f64 = 1024.0 * 1024.0;
 
+/// The share by which instructions have to grow to matter. Nothing else that runs changes them, and a run of the same code
+/// repeats them to a ten-thousandth.
+pub const INSTRUCTIONS_RELATIVE: f64 = 0.01;
+
 /// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the
 /// launches nearest to each other are compared, so that the variation is out of it already; 64 KiB would be a leak of
 /// 64 MiB in a thousand iterations.
@@ -113,6 +117,9 @@ impl SizePolicy {
     /// The default for counts that vary. The margin of bytes would make the gate blind to them; one call more or less
     /// is what a count that varies does.
     pub const COUNTS: Self = Self { relative: Limit(SIZE_RELATIVE), margin: Limit(1.0) };
+
+    /// The default for instructions of a simulated processor.
+    pub const INSTRUCTIONS: Self = Self { relative: Limit(INSTRUCTIONS_RELATIVE), margin: Limit::ZERO };
 }
 
 /// The policy for a time.

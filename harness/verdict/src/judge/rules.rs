@@ -2,7 +2,7 @@
 //! excuses it. The default thresholds and margins stand in `policy`.
 
 use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
-use perfharness_contract::{BenchmarkId, MetricDef, Role, standard};
+use perfharness_contract::{BenchmarkId, MetricDef, MetricKind, Role, standard};
 
 use super::terms::rung;
 use super::{
@@ -91,6 +91,7 @@ impl Subject<'_> {
         let of_bytes = |margin| SizePolicy { margin: Limit::literal(margin), ..SizePolicy::BYTES };
         match self.id() {
             standard::PEAK_RSS => of_bytes(RESIDENT_MARGIN_BYTES),
+            standard::INSTRUCTIONS => SizePolicy::INSTRUCTIONS,
             metric if is_growth(metric) => of_bytes(GROWTH_MARGIN_BYTES),
             _ if self.metric.unit == "bytes" => SizePolicy::BYTES,
             _ => SizePolicy::COUNTS,
@@ -114,6 +115,17 @@ impl Subject<'_> {
         };
         let judgement = if decides { judgement } else { judgement.advise(Advisory::Diagnosis) };
         if time_counts(self.role) { judgement } else { judgement.advise(Advisory::Exhibit) }
+    }
+
+    /// Adds why a figure that is not there does not count. Whether instructions can be counted is up to the machine and to the
+    /// time that is left; the times of the benchmark decide without them.
+    #[must_use]
+    pub fn advise_absence(&self, judgement: Judgement) -> Judgement {
+        match self.metric.kind {
+            MetricKind::Time | MetricKind::Derived => self.advise_time(judgement),
+            _ if self.id() == standard::INSTRUCTIONS => judgement.advise(Advisory::Diagnosis),
+            _ => judgement,
+        }
     }
 
     /// Excuses a time of a software adapter that shows too little: it says little about a GPU, and the counts of the same

@@ -77,6 +77,8 @@ pub enum Why {
     },
     /// The unit, kind, direction or use as a work counter of a metric is not the one that was accepted.
     OtherMetric,
+    /// The accepted figures are those of another version of the tool that counts.
+    OtherTool,
     /// It ended in this way.
     Ended(End),
     /// It is left out, and was not before.

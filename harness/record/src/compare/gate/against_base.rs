@@ -115,8 +115,7 @@ impl Judging<'_> {
                     }
                 }
                 (Some(_), None) if definition.direction != Direction::Neutral => {
-                    let judgement = Judgement::skipped(absence(new));
-                    Some(if is_time { subject.advise_time(judgement) } else { judgement })
+                    Some(subject.advise_absence(Judgement::skipped(absence(new))))
                 }
                 // A figure that the base lacks is new, or was absent on both sides.
                 _ => None,

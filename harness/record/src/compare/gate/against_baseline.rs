@@ -127,7 +127,13 @@ impl Judging<'_> {
         figures: &Figures,
         definition: &MetricDef,
     ) -> Option<Judgement> {
+        // The role that was accepted holds.
+        let subject = self.subject(&benchmark.id, entry.role, definition);
         if !figures.is_of(definition) {
+            // Another version of the tool counts in another way, and the code is the same.
+            if definition.id == *standard::INSTRUCTIONS {
+                return Some(subject.advise_absence(Judgement::skipped(Why::OtherTool)));
+            }
             let (from, to) = (figures.version, definition.version);
             // The base defines the metrics, where there is one.
             if self.record.base.is_some() {
@@ -136,15 +142,11 @@ impl Judging<'_> {
             let redefined = Judgement::redefined(from, to);
             return Some(if from == to { Judgement::changed([Why::OtherMetric]) } else { redefined });
         }
-        // The role that was accepted holds.
-        let subject = self.subject(&benchmark.id, entry.role, definition);
         let is_judged = figures.work || definition.direction != Direction::Neutral;
         let found = benchmark.metrics.get(definition.id.as_str());
         let Some((found, value)) = found.and_then(|found| Some((found, found.value.value()?))) else {
             let judgement = Judgement::skipped(found.map_or(Why::NotMeasured, absence));
-            let is_time = definition.kind == MetricKind::Time || definition.kind == MetricKind::Derived;
-            let judgement = if is_time { subject.advise_time(judgement) } else { judgement };
-            return Some(judgement).filter(|_| is_judged);
+            return Some(subject.advise_absence(judgement)).filter(|_| is_judged);
         };
         let varied = figures.range.is_some();
         let accepted = Spread { range: figures.extremes()?, middle: figures.middle()?, varied };

@@ -104,6 +104,7 @@ fn the_sample_holds_every_reason_and_advisory() {
         Reason::Changed { .. } => 17,
         Reason::CouldNotSee { .. } => 18,
         Reason::WithinLayouts { .. } => 19,
+        Reason::SameInstructions => 20,
     };
     let advisory = |advisory: &Advisory| match advisory {
         Advisory::TooNoisy { .. } => 0,
@@ -114,14 +115,15 @@ fn the_sample_holds_every_reason_and_advisory() {
         Advisory::Acknowledged { .. } => 5,
         Advisory::UnevenSides => 6,
         Advisory::SoftwareAdapter => 7,
+        Advisory::NotSlower => 8,
     };
     let count = |mut all: Vec<i32>| {
         all.sort_unstable();
         all.dedup();
         all.len()
     };
-    assert_eq!(count(rows.iter().map(|row| reason(&row.judgement.reason)).collect()), 20);
-    assert_eq!(count(rows.iter().flat_map(|row| row.judgement.advisory.iter().map(advisory)).collect()), 8);
+    assert_eq!(count(rows.iter().map(|row| reason(&row.judgement.reason)).collect()), 21);
+    assert_eq!(count(rows.iter().flat_map(|row| row.judgement.advisory.iter().map(advisory)).collect()), 9);
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn a_comment_is_never_longer_than_github_takes_and_says_what_is_left_out() {
             .count();
         // The head of the table has two lines.
         let left_out =
-            format!("{} left out because the comment is full", units::counted(2_700 - (shown - 2), "row"));
+            format!("{} left out because the comment is full", units::counted(2_800 - (shown - 2), "row"));
         assert!(text.contains(&left_out), "{shown} shown, no {left_out:?} in\n{text}");
         assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
     }

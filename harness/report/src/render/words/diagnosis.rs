@@ -1,14 +1,20 @@
 //! Diagnoses: figures that moved together with one that got worse, and figures that a slow variant wastes. All of
 //! them are measured; the words say that two figures moved together, and never that one caused the other.
 
-use perfharness_contract::{Direction, Items, MetricDef, MetricKind, Role, gpu_metric as gpu, standard};
-use perfharness_record::compare::GateRow;
+use perfharness_contract::{
+    Direction, Items, MetricDef, MetricKind, Number, Role, gpu_metric as gpu, standard,
+};
+use perfharness_record::compare::{GateRow, GrownFunction};
+use perfharness_record::plain_text::plain;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Verdict};
 
 /// Number of causes that a sentence names; nobody would read more.
 const NAMED: usize = 4;
+
+/// Number of functions that a sentence names.
+const NAMED_FUNCTIONS: usize = 3;
 
 /// Ratio from which a figure of a slow variant is worth naming.
 const WASTE: f64 = 1.2;
@@ -38,15 +44,34 @@ pub(in crate::render) fn diagnosis(row: &GateRow, rows: &[GateRow]) -> Option<St
     };
     // Counts first, because they have no noise; then the largest movement.
     moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
+    let by_function = functions(&row.functions);
     if moved.is_empty() {
         let is_time = row.judgement.evidence.effect().is_some();
         let alone = ": no count, size or other time of it moved as well, so the same work takes longer";
-        return Some(format!("{own}{}", if is_time { alone } else { "" }));
+        // Other instructions are no count of what is computed, but they are other work.
+        let is_alone = is_time && by_function.is_empty();
+        return Some(format!("{own}{}{by_function}", if is_alone { alone } else { "" }));
     }
     let more = moved.len().saturating_sub(NAMED);
     let named: Vec<String> = moved.into_iter().take(NAMED).map(|movement| movement.text).collect();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    Some(format!("{own}: {}{more}", named.join(", ")))
+    Some(format!("{own}: {}{more}{by_function}", named.join(", ")))
+}
+
+/// Returns "; by function: `walk` +12.0 %, 1,204,000 more; ..." for those that grew most; empty without any.
+fn functions(grown: &[GrownFunction]) -> String {
+    let one = |function: &GrownFunction| {
+        let GrownFunction { name, before: Number(before), now: Number(now) } = function;
+        let name = plain(name);
+        let more = units::count((now - before).round());
+        if *before > 0.0 {
+            format!("`{name}` {}, {more} instructions more", units::relative(now / before))
+        } else {
+            format!("`{name}` is new, with {more} instructions")
+        }
+    };
+    let named: Vec<String> = grown.iter().take(NAMED_FUNCTIONS).map(one).collect();
+    if named.is_empty() { String::new() } else { format!("; by function: {}", named.join("; ")) }
 }
 
 /// Returns the weight of a figure as evidence, largest first.
@@ -269,6 +294,7 @@ mod tests {
             judgement: judgement.unwrap(),
             sentence: None,
             diagnosis: None,
+            functions: Vec::new(),
             reproduce: String::new(),
         }
     }
@@ -326,7 +352,7 @@ mod tests {
         for benchmark in record.benchmarks.iter_mut().filter(|b| b.id.workload == "json-logging") {
             let figure = benchmark.metrics["file-writes"].clone();
             let value = if benchmark.id.to_string() == id { 1024.0 } else { 0.0 };
-            let value = perfharness_contract::Reading::Value(perfharness_contract::Number(value));
+            let value = perfharness_contract::Reading::Value(Number(value));
             let growth = perfharness_record::MetricRecord { kind: MetricKind::Exact, value, ..figure };
             benchmark.metrics.insert(standard::HEAP_GROWTH.into(), growth);
         }

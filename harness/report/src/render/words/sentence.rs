@@ -160,6 +160,7 @@ fn because(row: &GateRow) -> String {
         Reason::WithinLayouts { spread } => {
             format!("within the {} by which layouts of the same code differ", percent(spread.exp_m1()))
         }
+        Reason::SameInstructions => "the time cannot tell, and the instructions did not change".into(),
         Reason::NotWorse => "not worse by that, and perhaps better".into(),
         Reason::TooFewLaunches { launches, needed } => {
             format!("{launches} of the {needed} launches that a verdict needs")
@@ -218,6 +219,7 @@ fn said(why: &Why) -> String {
         Why::OtherMetric => {
             "figures were accepted with another unit, kind, direction or use as a work counter".into()
         }
+        Why::OtherTool => "another version of the tool counted the accepted figures".into(),
         Why::Ended(end) => ended(end),
         Why::LeftOut(end) => format!("it was measured before, and is left out now: {}", ended(end)),
         Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
@@ -290,6 +292,7 @@ fn advice(advisory: &Advisory) -> String {
             "one side computes on all cores and the other does not, so that other processes weigh on them differently"
                 .into()
         }
+        Advisory::NotSlower => "more work, and surely not slower here".into(),
         Advisory::SoftwareAdapter => "no GPU computed it, and the counts of the benchmark decide".into(),
         Advisory::Acknowledged { reason } => format!("acknowledged: {reason}"),
     }

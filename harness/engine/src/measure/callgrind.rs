@@ -1,0 +1,269 @@
+//! Callgrind: a simulated processor that counts the instructions of a program. `vgdb` controls it from outside, so that the
+//! program needs no change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use perfharness_platform::env;
+use perfharness_record::WorkerCommand;
+
+/// Variable with the Valgrind to use; empty for none.
+pub const PROGRAM: &str = "PERFHARNESS_VALGRIND";
+/// System and processors that it counts on.
+const SYSTEM: &str = "linux";
+const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
+/// Start of the names of the files with counts; the id of the process follows.
+const COUNTS: &str = "counts.";
+/// Seconds that the process may take to obey.
+const OBEYS_WITHIN_S: u32 = 20;
+
+/// Variables that pin what a program would choose by the machine or by chance: the functions that the C library picks for the
+/// processor, the number of its heaps, and the order of Python's sets. Names that a library does not know are ignored.
+const PINNED: [(&str, &str); 2] = [
+    (
+        "GLIBC_TUNABLES",
+        "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-AVX_Usable,-AVX2_Usable,-AVX512F_Usable:glibc.malloc.arena_max=1",
+    ),
+    ("PYTHONHASHSEED", "0"),
+];
+
+/// An installed Valgrind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callgrind {
+    program: PathBuf,
+    vgdb: PathBuf,
+    /// Its version, such as `3.19.0`.
+    pub version: String,
+}
+
+impl Callgrind {
+    /// Finds Valgrind.
+    ///
+    /// # Errors
+    /// With the reason that there is none, as a clause.
+    pub fn find() -> Result<Self, String> {
+        if std::env::consts::OS != SYSTEM || !PROCESSORS.contains(&std::env::consts::ARCH) {
+            return Err("Valgrind counts on Linux only, with x86-64 or ARM64 processors".into());
+        }
+        let name = env::var(PROGRAM).unwrap_or_else(|| "valgrind".into());
+        if name.is_empty() {
+            return Err(format!("{PROGRAM} is empty"));
+        }
+        let program = which::which(&name).map_err(|_| format!("there is no `{name}`; install Valgrind"))?;
+        let beside = program.with_file_name("vgdb");
+        let vgdb = if beside.is_file() { Ok(beside) } else { which::which("vgdb") };
+        let vgdb = vgdb.map_err(|_| "Valgrind is there without `vgdb`, which controls it".to_owned())?;
+        let said = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
+        let said = said.map_err(|error| format!("`{name}` cannot be started: {error}"))?;
+        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        match text.strip_prefix("valgrind-") {
+            Some(version) if said.status.success() => Ok(Self { program, vgdb, version: version.to_owned() }),
+            _ => Err(format!("`{name} --version` says {text:?}")),
+        }
+    }
+
+    /// The command by which a worker runs on the simulated processor, with its files in `folder`.
+    pub(super) fn around(&self, worker: &WorkerCommand, folder: &Path) -> WorkerCommand {
+        let place = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let options = [
+            self.program.to_string_lossy().into_owned(),
+            "--tool=callgrind".into(),
+            "--quiet".into(),
+            // A wrapper, such as `env`, becomes the worker.
+            "--trace-children=yes".into(),
+            // Only samples are counted, and all else is faster.
+            "--instr-atstart=no".into(),
+            format!("--callgrind-out-file={}%p", place(COUNTS)),
+            format!("--vgdb-prefix={}", place("vgdb")),
+        ];
+        let pinned = PINNED.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let env: BTreeMap<String, String> = pinned.into_iter().chain(worker.env.clone()).collect();
+        let command = options.into_iter().chain(worker.in_layout(0)).collect();
+        WorkerCommand { command, env, layouts: Vec::new(), ..worker.clone() }
+    }
+
+    /// Controls the process with this id, whose files are in `folder`, and which gave so many counts so far.
+    pub(super) fn control<'a>(&'a self, pid: u32, folder: &'a Path, dumps: u32) -> Control<'a> {
+        Control { tool: self, pid, folder, dumps }
+    }
+}
+
+/// Control of a process that runs on the simulated processor.
+pub(super) struct Control<'a> {
+    tool: &'a Callgrind,
+    pid: u32,
+    folder: &'a Path,
+    dumps: u32,
+}
+
+impl Control<'_> {
+    /// Begins to count, or ends it.
+    ///
+    /// # Errors
+    /// When the process does not obey.
+    pub(super) fn count(&self, on: bool) -> Result<(), String> {
+        self.say(if on { "instrumentation on" } else { "instrumentation off" })
+    }
+
+    /// Takes the instructions since the last time, or since counting began.
+    ///
+    /// # Errors
+    /// When the process does not obey, or wrote something else.
+    pub(super) fn take(&mut self) -> Result<Counts, String> {
+        self.say("dump")?;
+        self.dumps += 1;
+        let path = self.folder.join(format!("{COUNTS}{}.{}", self.pid, self.dumps));
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("Valgrind wrote no counts, or their file cannot be read: {error}"))?;
+        // A worker may be counted some hundred times.
+        let _ = std::fs::remove_file(&path);
+        Counts::read(&text).ok_or_else(|| "Valgrind wrote a file without a total".to_owned())
+    }
+
+    /// The id of the process.
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How often counts were taken.
+    pub(super) fn dumps(&self) -> u32 {
+        self.dumps
+    }
+
+    /// Returns how many other processes wrote counts so far, as a child does when it ends.
+    pub(super) fn others(&self) -> usize {
+        let own = format!("{COUNTS}{}", self.pid);
+        let is_of_another = |entry: &std::fs::DirEntry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with(COUNTS) && name != own && !name.starts_with(&format!("{own}."))
+        };
+        std::fs::read_dir(self.folder).map_or(0, |all| all.flatten().filter(is_of_another).count())
+    }
+
+    fn say(&self, command: &str) -> Result<(), String> {
+        let said = Command::new(&self.tool.vgdb)
+            .arg(format!("--vgdb-prefix={}", self.folder.join("vgdb").display()))
+            .arg(format!("--pid={}", self.pid))
+            // A worker that waits for a request is woken at once.
+            .arg("--max-invoke-ms=1")
+            .arg(format!("--cmd-time-out={OBEYS_WITHIN_S}"))
+            .arg(command)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("`vgdb` cannot be started: {error}"))?;
+        if said.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&said.stderr);
+        let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        Err(format!("Valgrind does not obey `{command}`: {last}"))
+    }
+}
+
+/// Instructions of a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) total: u64,
+    /// Those of each function itself, without what it calls.
+    pub(super) functions: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    /// Reads a file in the format of Callgrind; `None` if it has no total.
+    fn read(text: &str) -> Option<Self> {
+        let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+        let (mut function, mut is_of_call, mut total) = ("", false, None);
+        for line in text.lines() {
+            if let Some((key, value)) = line.split_once('=') {
+                is_of_call = key == "calls";
+                if key == "fn" || key == "cfn" {
+                    // A name is written once, and its number thereafter.
+                    let (number, name) = value.split_once(' ').unwrap_or((value, ""));
+                    let name =
+                        if name.is_empty() { names.get(number).copied().unwrap_or(number) } else { name };
+                    names.insert(number, name);
+                    function = if key == "fn" { name } else { function };
+                }
+            } else if let Some(rest) = line.strip_prefix("totals:") {
+                total = rest.split_whitespace().next()?.parse().ok();
+            } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+                // The line behind `calls` has what the call cost in all, which its functions have, too.
+                let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
+                if let Some(cost) = cost.filter(|_| !std::mem::take(&mut is_of_call)) {
+                    *functions.entry(function).or_default() += cost;
+                }
+            }
+        }
+        let mut named: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, cost) in functions {
+            *named.entry(plain_name(name).to_owned()).or_default() += cost;
+        }
+        Some(Self { total: total?, functions: named })
+    }
+}
+
+/// Returns the name of a function without what differs between builds of the same code: the hash that rustc adds, and the
+/// number of a recursion.
+fn plain_name(name: &str) -> &str {
+    let name = match name.rsplit_once('\'') {
+        Some((once, depth)) if !depth.is_empty() && depth.bytes().all(|byte| byte.is_ascii_digit()) => once,
+        _ => name,
+    };
+    match name.rsplit_once("::h") {
+        Some((path, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => path,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_the_first_event_of_the_last_line_of_totals() {
+        let total = |text: &str| Counts::read(text).map(|counts| counts.total);
+        let text = "version: 1\nevents: Ir\nsummary: 7\n\nfn=(1) f\n3 7\n\ntotals: 6512019\n";
+        assert_eq!(total(text), Some(6_512_019));
+        assert_eq!(total("totals: 5 9\ntotals: 6 1\n"), Some(6), "with further events");
+        assert_eq!(total("summary: 7\n"), None);
+        assert_eq!(total("totals: many\n"), None);
+    }
+
+    #[test]
+    fn a_function_has_its_own_instructions_and_not_those_of_what_it_calls() {
+        let text = "events: Ir\n\nob=(1) /w\nfl=(1) a.rs\nfn=(1) w::run::h0123456789abcdef\n3 7\n+2 5\n\
+                    cob=(2) /libc\ncfn=(2) memcpy\ncalls=3 0\n5 900\n* 1\n\nfn=(2)\n0 900\n\n\
+                    fn=(3) w::walk'2\n9 40\nfn=(4) w::walk\nfe=(7)\n-1 2\n\ntotals: 955\n";
+        let counts = Counts::read(text).unwrap();
+        let due = [("memcpy", 900), ("w::run", 13), ("w::walk", 42)];
+        assert_eq!(counts.functions, due.map(|(name, cost)| (name.to_owned(), cost)).into());
+        assert_eq!(counts.total, 955);
+    }
+
+    #[test]
+    fn hashes_and_depths_are_no_part_of_a_name() {
+        assert_eq!(plain_name("a::b::hdeadbeefdeadbeef"), "a::b");
+        assert_eq!(plain_name("a::handle"), "a::handle");
+        assert_eq!(plain_name("walk'12"), "walk");
+        assert_eq!(plain_name("<&'a T as Debug>::fmt"), "<&'a T as Debug>::fmt");
+    }
+
+    #[test]
+    fn a_worker_keeps_its_own_environment_and_loses_its_layouts() {
+        let tool = Callgrind { program: "/v/valgrind".into(), vgdb: "/v/vgdb".into(), version: "3".into() };
+        let worker = WorkerCommand {
+            command: vec!["python".into(), "w.py".into()],
+            env: BTreeMap::from([("PYTHONHASHSEED".into(), "7".into())]),
+            layouts: Vec::new(),
+            ..WorkerCommand::default()
+        };
+        let around = tool.around(&worker, Path::new("/f"));
+        assert_eq!(around.command[0], "/v/valgrind");
+        assert_eq!(around.command[around.command.len() - 2..], ["python", "w.py"]);
+        assert!(around.command.contains(&"--callgrind-out-file=/f/counts.%p".to_owned()));
+        assert_eq!(around.env["PYTHONHASHSEED"], "7");
+        assert!(around.env["GLIBC_TUNABLES"].contains("arena_max=1"));
+    }
+}

@@ -1,0 +1,412 @@
+//! Counted launches: the instructions of an iteration, on a simulated processor, where nothing that else runs on the machine
+//! changes them.
+//!
+//! A sample of `2k` iterations less one of `k` of the same round is what `k` iterations cost: the protocol, and whatever else
+//! a sample needs besides them, is the same in both.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use perfharness_contract::protocol::{Mode, Prepared, Request, SampleReply, SampleRequest};
+use perfharness_contract::{BenchmarkId, Number};
+use perfharness_record::{FunctionCount, LAUNCH_ALONE, Outcome, WorkerCommand};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use tempfile::TempDir;
+
+use super::callgrind::{Callgrind, Control, Counts};
+use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
+use super::order::PlacementRounds;
+use super::{Event, ProcessExecutor};
+use crate::plan::Plan;
+
+/// Rounds of the one placement. Their inputs differ from those of launches with timed samples.
+const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placement: 0 };
+/// Intended time of a sample of `k` iterations, on the simulated processor.
+const SAMPLE_NS: u64 = 20_000_000;
+/// Most iterations of such a sample.
+const MOST_ITERATIONS: u64 = 1 << 20;
+/// Most pairs of samples, the one to warm up included.
+const MOST_PAIRS: usize = 6;
+/// Relative difference up to which two pairs agree.
+const AGREE: f64 = 1e-4;
+/// Functions of a benchmark that are kept at most, and the share of its instructions that one must have.
+const MOST_FUNCTIONS: usize = 60;
+const LEAST_SHARE: f64 = 0.003;
+/// Most characters of the name of a function.
+const LONGEST_NAME: usize = 200;
+/// Most time for one benchmark.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Failures of a worker after which it is not started again.
+const MOST_FAILURES: u32 = 3;
+
+/// The instructions of an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Counted {
+    /// They were counted.
+    Instructions {
+        /// Instructions of an iteration, by each pair of samples that counts: two that agree, or several that do not.
+        pairs: Vec<Number>,
+        /// Whether two pairs agree.
+        agree: bool,
+        /// Iterations of a sample.
+        iterations: u64,
+        /// The functions with the most instructions, by the last pair.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        functions: Vec<FunctionCount>,
+    },
+    /// They were not.
+    Absent {
+        /// Reason, as a clause.
+        absent: String,
+    },
+}
+
+impl Counted {
+    fn absent(why: impl Into<String>) -> Self {
+        Self::Absent { absent: why.into() }
+    }
+}
+
+/// A side that is to be counted.
+#[derive(Clone, Debug)]
+pub(crate) struct ToCount {
+    /// The case of the plan.
+    pub(crate) case: usize,
+    /// The side of the case.
+    pub(crate) side: usize,
+    /// Number of the worker.
+    pub(crate) worker: usize,
+    pub(crate) benchmark: BenchmarkId,
+    /// Reason why it cannot be counted, as a clause.
+    pub(crate) refused: Option<String>,
+}
+
+/// Reason for which a benchmark is not counted.
+enum Stopped {
+    /// It cannot be, and its worker lives on.
+    Absent(String),
+    /// Its worker has ended, or is of no use any more.
+    Ended(String),
+    Interrupted,
+}
+
+impl From<CallError> for Stopped {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Ended(Outcome { reason, kind, .. }) => {
+                Self::Ended(reason.unwrap_or_else(|| kind.as_str().to_owned()))
+            }
+            CallError::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// Counts sides in their order, for so much time, with workers that each live on for the next.
+pub(crate) fn count_sides(
+    plan: &Plan,
+    tool: &Callgrind,
+    workers: &[WorkerCommand],
+    sides: &[ToCount],
+    time: Duration,
+    interrupted: &Arc<AtomicBool>,
+    emit: &mut dyn FnMut(&Event),
+) {
+    let folder = match tempfile::Builder::new().prefix("perfharness-counts-").tempdir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            let counted = Counted::absent(format!("its files cannot be kept: {error}"));
+            return all(sides, &counted, emit);
+        }
+    };
+    let own = |number: usize| folder.path().join(number.to_string());
+    let around =
+        workers.iter().enumerate().map(|(number, worker)| tool.around(worker, &own(number))).collect();
+    let executor = ProcessExecutor::new(around, Arc::clone(interrupted));
+    let until_ns = executor.now_ns() + time.as_nanos() as u64;
+    let mut counter =
+        Counter { plan, tool, folder, executor, until_ns, open: BTreeMap::new(), failures: BTreeMap::new() };
+    for side in sides {
+        let start_ns = counter.executor.now_ns();
+        let counted = match counter.count(side) {
+            Ok(counted) => counted,
+            Err(Stopped::Absent(why)) => Counted::absent(why),
+            Err(Stopped::Ended(why)) => {
+                *counter.failures.entry(side.worker).or_default() += 1;
+                Counted::absent(format!("counting it failed: {why}"))
+            }
+            Err(Stopped::Interrupted) => break,
+        };
+        let spent_ns = counter.executor.now_ns().saturating_sub(start_ns);
+        let ToCount { case, side, .. } = *side;
+        emit(&Event::Counted { case, side, counted, spent_ns });
+    }
+    counter.open.into_values().for_each(|open| open.session.finish());
+}
+
+fn all(sides: &[ToCount], counted: &Counted, emit: &mut dyn FnMut(&Event)) {
+    for ToCount { case, side, .. } in sides {
+        emit(&Event::Counted { case: *case, side: *side, counted: counted.clone(), spent_ns: 0 });
+    }
+}
+
+/// A worker on the simulated processor.
+struct Open {
+    session: Box<dyn Session>,
+    /// The folder of its files.
+    folder: PathBuf,
+    pid: u32,
+    dumps: u32,
+}
+
+struct Counter<'a> {
+    plan: &'a Plan,
+    tool: &'a Callgrind,
+    folder: TempDir,
+    executor: ProcessExecutor,
+    until_ns: u64,
+    /// By number of the worker.
+    open: BTreeMap<usize, Open>,
+    /// Failures by number of the worker.
+    failures: BTreeMap<usize, u32>,
+}
+
+impl Counter<'_> {
+    fn count(&mut self, side: &ToCount) -> Result<Counted, Stopped> {
+        if let Some(why) = &side.refused {
+            return Err(Stopped::Absent(why.clone()));
+        }
+        if self.failures.get(&side.worker).is_some_and(|failures| *failures >= MOST_FAILURES) {
+            return Err(Stopped::Absent(format!("counting with its worker failed {MOST_FAILURES} times")));
+        }
+        let left = Duration::from_nanos(self.until_ns.saturating_sub(self.executor.now_ns()));
+        if left.is_zero() {
+            return Err(Stopped::Absent("no time was left for counting".into()));
+        }
+        let mut open = match self.open.remove(&side.worker) {
+            Some(open) => open,
+            None => self.start(side.worker, left)?,
+        };
+        let until_ns = self.executor.now_ns() + LONGEST.min(left).as_nanos() as u64;
+        let mut control = self.tool.control(open.pid, &open.folder, open.dumps);
+        let mut turn = Turn {
+            session: open.session.as_mut(),
+            control: &mut control,
+            now_ns: &|| self.executor.now_ns(),
+            until_ns,
+            timeout: self.plan.timeout,
+        };
+        let counted = turn.count(&side.benchmark);
+        open.dumps = control.dumps();
+        match &counted {
+            Ok(_) | Err(Stopped::Absent(_)) => {
+                self.open.insert(side.worker, open);
+            }
+            // A worker that does not obey is of no use, and one that has ended is gone.
+            Err(Stopped::Ended(_) | Stopped::Interrupted) => open.session.finish(),
+        }
+        counted
+    }
+
+    fn start(&mut self, worker: usize, left: Duration) -> Result<Open, Stopped> {
+        let options = LaunchOptions {
+            // A driver would run on the simulated processor, too.
+            device: "none".into(),
+            // The simulator's own memory is no part of the worker's.
+            memory_limit_bytes: None,
+            deadline: self.plan.timeout.min(left),
+            ..LaunchOptions::of(self.plan)
+        };
+        let folder = self.folder.path().join(worker.to_string());
+        // One that ended before left files there.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder)
+            .map_err(|error| Stopped::Ended(format!("its files cannot be kept: {error}")))?;
+        let Opened { session, .. } = self.executor.launch(worker, &options)?;
+        let pid = session.pid().ok_or_else(|| Stopped::Ended("it is no process".into()))?;
+        Ok(Open { session, folder, pid, dumps: 0 })
+    }
+}
+
+/// The counting of one benchmark.
+struct Turn<'t, 'c> {
+    session: &'t mut dyn Session,
+    control: &'t mut Control<'c>,
+    now_ns: &'t dyn Fn() -> u64,
+    until_ns: u64,
+    timeout: Duration,
+}
+
+impl Turn<'_, '_> {
+    fn count(&mut self, benchmark: &BenchmarkId) -> Result<Counted, Stopped> {
+        let prepare = Request::Prepare { benchmark: benchmark.clone(), placement: 0 };
+        let deadline = self.deadline()?;
+        let Prepared { handle, .. } = call(self.session, &prepare, deadline)?;
+        // A wrapper may have started others before it became the worker.
+        let others = self.control.others();
+        let obeyed = |result: Result<(), String>| result.map_err(Stopped::Ended);
+        obeyed(self.control.count(true))?;
+        let (round, one) = (ROUNDS.round(0, 0), ROUNDS.warm_up_round(0));
+        let reply = self.sample(handle, one, 1)?;
+        let iterations = (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
+        self.take()?;
+        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |iterations| {
+            self.sample(handle, round, iterations)?;
+            self.take()
+        })?;
+        obeyed(self.control.count(false))?;
+        let pid = self.control.pid();
+        let deadline = self.deadline()?;
+        let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
+        if self.control.others() > others || has_children(pid) {
+            return Err(Stopped::Absent("other processes of its worker are not counted".into()));
+        }
+        if pairs.iter().any(|pair| *pair <= 0.0) {
+            return Err(Stopped::Absent("its work is not done in the process of its worker".into()));
+        }
+        let pairs = pairs.into_iter().map(Number).collect();
+        Ok(Counted::Instructions { pairs, agree, iterations, functions: largest(functions) })
+    }
+
+    fn sample(&mut self, handle: u64, round: u64, iterations: u64) -> Result<SampleReply, Stopped> {
+        let request = SampleRequest { handle, mode: Mode::Timed, round, offset: 0, lead_in: 0, iterations };
+        let deadline = self.deadline()?;
+        Ok(call(self.session, &Request::Sample(request), deadline)?)
+    }
+
+    fn take(&mut self) -> Result<Counts, Stopped> {
+        self.control.take().map_err(Stopped::Ended)
+    }
+
+    /// Returns the time that the next request may take. A worker that exceeds it is ended.
+    fn deadline(&self) -> Result<Duration, Stopped> {
+        let left = Duration::from_nanos(self.until_ns.saturating_sub((self.now_ns)()));
+        if left.is_zero() {
+            return Err(Stopped::Ended("it takes too long on a simulated processor".into()));
+        }
+        Ok(left.min(self.timeout))
+    }
+}
+
+/// What an iteration costs.
+#[derive(Debug, Default, PartialEq)]
+struct PerIteration {
+    /// By each pair of samples that counts.
+    pairs: Vec<f64>,
+    /// Whether the last two agree.
+    agree: bool,
+    /// By function, from the last pair.
+    functions: BTreeMap<String, f64>,
+}
+
+/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations. The first pair fills caches and pools, and
+/// binds functions that are bound when they are first called.
+fn per_iteration<E>(k: u64, mut sample: impl FnMut(u64) -> Result<Counts, E>) -> Result<PerIteration, E> {
+    let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
+    let mut found = PerIteration::default();
+    for pair in 0..MOST_PAIRS {
+        let (few, many) = (sample(k)?, sample(2 * k)?);
+        if pair == 0 {
+            continue;
+        }
+        found.pairs.push(each(few.total, many.total));
+        let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
+        found.functions =
+            many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
+        if let [.., before, last] = found.pairs[..]
+            && (last - before).abs() <= AGREE * last.abs()
+        {
+            found.pairs = vec![before, last];
+            found.agree = true;
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the functions with the most instructions, largest first.
+fn largest(functions: BTreeMap<String, f64>) -> Vec<FunctionCount> {
+    let all: f64 = functions.values().sum();
+    let mut kept: Vec<FunctionCount> = functions
+        .into_iter()
+        .filter(|(_, each)| *each > 0.0 && *each >= LEAST_SHARE * all)
+        .map(|(name, each)| FunctionCount {
+            name: name.chars().take(LONGEST_NAME).collect(),
+            instructions: Number(each),
+        })
+        .collect();
+    kept.sort_by(|a, b| b.instructions.0.total_cmp(&a.instructions.0).then_with(|| a.name.cmp(&b.name)));
+    kept.truncate(MOST_FUNCTIONS);
+    kept
+}
+
+/// Whether a process has living children. Threads are none.
+fn has_children(pid: u32) -> bool {
+    let Ok(mut system) = System::new() else { return false };
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, ProcessRefreshKind::nothing());
+    let parent = Some(Pid::from_u32(pid));
+    system.processes().values().any(|process| process.parent() == parent && process.thread_kind().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// What is counted of a program whose samples cost this for an iteration, and a fixed part.
+    fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
+        let mut samples = 0;
+        let found = per_iteration::<Infallible>(k, |iterations| {
+            samples += 1;
+            let own = iterations * cost(samples);
+            let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
+            Ok(Counts { total: 1_000 + own, functions })
+        });
+        found.unwrap()
+    }
+
+    #[test]
+    fn the_cost_of_a_sample_cancels_and_the_first_pair_does_not_count() {
+        let agreed = |found: PerIteration| (found.pairs, found.agree);
+        assert_eq!(agreed(counted(1, |_| 700)), (vec![700.0, 700.0], true));
+        assert_eq!(
+            agreed(counted(8, |sample| if sample < 3 { 900 } else { 700 })),
+            (vec![700.0, 700.0], true)
+        );
+        // One pair is off.
+        let late = |sample| if sample == 3 || sample == 4 { 900 } else { 700 };
+        assert_eq!(agreed(counted(8, late)), (vec![700.0, 700.0], true));
+    }
+
+    #[test]
+    fn the_functions_of_an_iteration_are_those_that_grow_with_iterations() {
+        let functions = largest(counted(4, |_| 700).functions);
+        assert_eq!(functions, [FunctionCount { name: "work".into(), instructions: Number(700.0) }]);
+        let many = (0..200).map(|at| (format!("f{at}"), 1_000.0 + f64::from(at)));
+        let kept = largest(many.collect());
+        assert_eq!((kept.len(), kept[0].name.as_str()), (MOST_FUNCTIONS, "f199"));
+        let small = [("large".to_owned(), 1_000.0), ("small".to_owned(), 2.0)];
+        assert_eq!(largest(small.into()).len(), 1);
+        assert!(kept.is_sorted_by(|a, b| a.instructions.0 >= b.instructions.0));
+    }
+
+    #[test]
+    fn what_never_repeats_is_told_with_its_spread() {
+        let PerIteration { pairs, agree, .. } = counted(4, |sample| 1_000 + 10 * sample as u64);
+        assert!(!agree);
+        assert_eq!(pairs.len(), MOST_PAIRS - 1);
+        assert!(pairs.windows(2).all(|pair| pair[0] < pair[1]), "{pairs:?}");
+    }
+
+    #[test]
+    fn a_failure_ends_it() {
+        assert_eq!(per_iteration(1, |_| Err::<Counts, _>("gone")), Err("gone"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Times and instructions of a benchmark, held against each other. Neither rules alone: other code may take as long, and the
+//! same code longer. Where a benchmark regressed, the functions that have more instructions are named.
+
+use perfharness_contract::{Number, standard};
+use perfharness_verdict::judge::{Advisory, Verdict};
+
+use super::Judging;
+use crate::compare::{Against, GateRow, GrownFunction};
+use crate::{BenchmarkRecord, FunctionCount};
+
+/// The share of the wall time that a benchmark must spend on processors for its instructions to stand for its time.
+const COMPUTES: f64 = 0.5;
+
+/// The share by which a function has to grow to be named, the share of all instructions that it has to gain, and that a new one
+/// has to have.
+const GREW: f64 = 0.02;
+const LEAST_MORE: f64 = 0.0003;
+const LEAST_NEW: f64 = 0.006;
+/// Functions of a row that are named at most.
+const MOST_NAMED: usize = 10;
+
+/// Lets instructions decide where the time of the same benchmark cannot tell, and excuses more of them where the time surely did
+/// not grow.
+pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
+    for at in 0..rows.len() {
+        let Some(counted) = instructions_of(rows, at) else { continue };
+        let computes = judging.benchmark(&rows[at].benchmark).is_some_and(computes);
+        let Ok([time, counted]) = rows.get_disjoint_mut([at, counted]) else { continue };
+        let (time, counted) = (&mut time.judgement, &mut counted.judgement);
+        match counted.verdict {
+            Verdict::Unchanged if computes && time.cannot_tell() => {
+                *time = time.clone().with_same_instructions();
+            }
+            Verdict::Regressed if time.surely_not_slower() => {
+                *counted = counted.clone().advise(Advisory::NotSlower);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a benchmark computes at least as long as it waits, by its processor time.
+fn computes(benchmark: &BenchmarkRecord) -> bool {
+    let figure = |metric: &str| benchmark.metrics.get(metric)?.value.value();
+    let share = figure(standard::CPU_TIME).zip(figure(standard::WALL_TIME)).map(|(cpu, wall)| cpu / wall);
+    share.is_some_and(|share| share >= COMPUTES)
+}
+
+/// Names the functions that have more instructions than in the base, in the rows that regressed by time or instructions.
+pub(super) fn name_functions(rows: &mut [GateRow], judging: &Judging<'_>) {
+    let names = [standard::WALL_TIME, standard::INSTRUCTIONS];
+    let is_asked = |row: &&mut GateRow| {
+        row.against == Against::Base
+            && row.judgement.verdict == Verdict::Regressed
+            && row.metric.as_deref().is_some_and(|metric| names.contains(&metric))
+    };
+    for row in rows.iter_mut().filter(is_asked) {
+        let Some(head) = judging.benchmark(&row.benchmark) else { continue };
+        let Some(base) = judging.record.base_section().and_then(|base| base.benchmark(&head.id)) else {
+            continue;
+        };
+        row.functions = grown(base, head);
+    }
+}
+
+/// Returns the functions that have more instructions, by how many more.
+fn grown(before: &BenchmarkRecord, now: &BenchmarkRecord) -> Vec<GrownFunction> {
+    let counted = |benchmark: &BenchmarkRecord| benchmark.metrics.get(standard::INSTRUCTIONS)?.value.value();
+    let (Some(all), true) = (counted(before), counted(now).is_some()) else { return Vec::new() };
+    let function = |now: &FunctionCount| {
+        let known = before.functions.iter().find(|function| function.name == now.name);
+        let was = known.map_or(0.0, |function| function.instructions.0);
+        // A function that is not known may have been just too small to be kept.
+        let least = if known.is_some() { GREW * was } else { LEAST_NEW * all };
+        let more = now.instructions.0 - was;
+        let grew = more >= least.max(LEAST_MORE * all);
+        let name = now.name.clone();
+        grew.then_some((more, GrownFunction { name, before: Number(was), now: now.instructions }))
+    };
+    let mut grown: Vec<(f64, GrownFunction)> = now.functions.iter().filter_map(function).collect();
+    grown.sort_by(|a, b| b.0.total_cmp(&a.0));
+    grown.truncate(MOST_NAMED);
+    grown.into_iter().map(|(_, function)| function).collect()
+}
+
+/// Returns the row with the instructions of the benchmark whose wall time a row is about, against the same figures.
+fn instructions_of(rows: &[GateRow], at: usize) -> Option<usize> {
+    let time = &rows[at];
+    if time.metric.as_deref() != Some(standard::WALL_TIME) {
+        return None;
+    }
+    rows.iter().position(|row| {
+        row.metric.as_deref() == Some(standard::INSTRUCTIONS)
+            && row.benchmark == time.benchmark
+            && row.against == time.against
+    })
+}
