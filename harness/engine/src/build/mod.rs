@@ -122,7 +122,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         };
         for (number, side) in case_plan.sides.iter().enumerate() {
             let mut record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
-            if case_plan.design.stage.is_first() && record.succeeded() {
+            if case_plan.design.stage.is_first() && record.outcome.kind == OutcomeKind::Ok {
                 let (counted, functions) =
                     counting::of_side(case.sides[number].counted.as_ref(), &facts.counting, &own_metrics);
                 record.metrics.extend(counted);
