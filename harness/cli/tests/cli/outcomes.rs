@@ -21,7 +21,7 @@ const DUE: &[Due] = &[
     ("exit", OutcomeKind::Crashed, &["exit code 7"]),
     ("panic", OutcomeKind::Crashed, &["a planted panic"]),
     ("error", OutcomeKind::Crashed, &["a planted error"]),
-    ("hang", OutcomeKind::TimedOut, &["no answer to `sample` within 3.0 s"]),
+    ("hang", OutcomeKind::TimedOut, &["no answer to `sample` within 3."]),
     ("oom", OutcomeKind::OutOfMemory, &[]),
     ("expected-oom", OutcomeKind::OutOfMemory, &[]),
     ("unavailable", OutcomeKind::Skipped, &["needs a GPU"]),
