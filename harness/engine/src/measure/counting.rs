@@ -42,8 +42,14 @@ const LEAST_SHARE: f64 = 0.003;
 const LONGEST_NAME: usize = 200;
 /// Most time for one benchmark.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Shortest limit on the time of one, however little is left.
+const SHORTEST: Duration = Duration::from_secs(3);
+/// Factor by which one may take longer than an even share of the time that is left.
+const OVER_SHARE: u32 = 2;
+/// Time of a first iteration from which on it has warmed up whatever there is.
+const LONG_NS: u64 = 200_000_000;
 /// Failures of a worker after which it is not started again.
-const MOST_FAILURES: u32 = 3;
+const MOST_FAILURES: u32 = 8;
 
 /// The instructions of an iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +90,8 @@ pub(crate) struct ToCount {
     /// Number of the worker.
     pub(crate) worker: usize,
     pub(crate) benchmark: BenchmarkId,
+    /// Whether its figure is compared with those of the sides before it in its case, and is of no use without them.
+    pub(crate) is_paired: bool,
     /// Reason why it cannot be counted, as a clause.
     pub(crate) refused: Option<String>,
 }
@@ -132,9 +140,16 @@ pub(crate) fn count_sides(
     let until_ns = executor.now_ns() + time.as_nanos() as u64;
     let mut counter =
         Counter { plan, tool, folder, executor, until_ns, open: BTreeMap::new(), failures: BTreeMap::new() };
-    for side in sides {
+    let mut lost = None;
+    for (at, side) in sides.iter().enumerate() {
         let start_ns = counter.executor.now_ns();
-        let counted = match counter.count(side) {
+        let result = if side.refused.is_none() && side.is_paired && lost == Some(side.case) {
+            Err(Stopped::Absent("the side that it is compared with was not counted".into()))
+        } else {
+            let waiting = sides[at..].iter().filter(|side| side.refused.is_none()).count();
+            counter.count(side, waiting as u32)
+        };
+        let counted = match result {
             Ok(counted) => counted,
             Err(Stopped::Absent(why)) => Counted::absent(why),
             Err(Stopped::Ended(why)) => {
@@ -143,6 +158,9 @@ pub(crate) fn count_sides(
             }
             Err(Stopped::Interrupted) => break,
         };
+        if matches!(counted, Counted::Absent { .. }) {
+            lost = Some(side.case);
+        }
         let spent_ns = counter.executor.now_ns().saturating_sub(start_ns);
         let ToCount { case, side, .. } = *side;
         emit(&Event::Counted { case, side, counted, spent_ns });
@@ -178,7 +196,8 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    fn count(&mut self, side: &ToCount) -> Result<Counted, Stopped> {
+    /// Counts a side, the first of so many that are still to be counted.
+    fn count(&mut self, side: &ToCount, waiting: u32) -> Result<Counted, Stopped> {
         if let Some(why) = &side.refused {
             return Err(Stopped::Absent(why.clone()));
         }
@@ -193,7 +212,8 @@ impl Counter<'_> {
             Some(open) => open,
             None => self.start(side.worker, left)?,
         };
-        let until_ns = self.executor.now_ns() + LONGEST.min(left).as_nanos() as u64;
+        let share = (left * OVER_SHARE / waiting.max(1)).max(SHORTEST);
+        let until_ns = self.executor.now_ns() + share.min(LONGEST).as_nanos() as u64;
         let mut control = self.tool.control(open.pid, &open.folder, open.dumps);
         let mut turn = Turn {
             session: open.session.as_mut(),
@@ -256,7 +276,8 @@ impl Turn<'_, '_> {
         let reply = self.sample(handle, one, 1)?;
         let iterations = (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
         self.take()?;
-        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |iterations| {
+        let warm_pairs = usize::from(reply.wall_ns < LONG_NS);
+        let PerIteration { pairs, agree, functions } = per_iteration(iterations, warm_pairs, |iterations| {
             self.sample(handle, round, iterations)?;
             self.take()
         })?;
@@ -305,14 +326,18 @@ struct PerIteration {
     functions: BTreeMap<String, f64>,
 }
 
-/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations. The first pair fills caches and pools, and
-/// binds functions that are bound when they are first called.
-fn per_iteration<E>(k: u64, mut sample: impl FnMut(u64) -> Result<Counts, E>) -> Result<PerIteration, E> {
+/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations. The first pairs fill caches and pools, and
+/// bind functions that are bound when they are first called.
+fn per_iteration<E>(
+    k: u64,
+    warm_pairs: usize,
+    mut sample: impl FnMut(u64) -> Result<Counts, E>,
+) -> Result<PerIteration, E> {
     let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
     let mut found = PerIteration::default();
     for pair in 0..MOST_PAIRS {
         let (few, many) = (sample(k)?, sample(2 * k)?);
-        if pair == 0 {
+        if pair < warm_pairs {
             continue;
         }
         found.pairs.push(each(few.total, many.total));
@@ -363,7 +388,7 @@ mod tests {
     /// What is counted of a program whose samples cost this for an iteration, and a fixed part.
     fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
         let mut samples = 0;
-        let found = per_iteration::<Infallible>(k, |iterations| {
+        let found = per_iteration::<Infallible>(k, 1, |iterations| {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
@@ -407,6 +432,6 @@ mod tests {
 
     #[test]
     fn a_failure_ends_it() {
-        assert_eq!(per_iteration(1, |_| Err::<Counts, _>("gone")), Err("gone"));
+        assert_eq!(per_iteration(1, 1, |_| Err::<Counts, _>("gone")), Err("gone"));
     }
 }

@@ -21,6 +21,9 @@ use crate::{ceiling, fingerprint};
 
 /// Part of the time of a run that counting may take on top of it: a fourth.
 const COUNTING_SHARE: u32 = 4;
+/// Time for each benchmark that counting has in a short run, and in all.
+const COUNTING_EACH: Duration = Duration::from_secs(3);
+const SHORT_COUNTING: Duration = Duration::from_secs(30);
 /// Most time for counting, where a run has no budget to speak of.
 const LONGEST_COUNTING: Duration = Duration::from_mins(5);
 
@@ -200,7 +203,8 @@ impl Run {
             listener.note(&Note::Counting { benchmarks: counted });
         }
         let PlannedRun { plan, request, .. } = planned;
-        let time = (plan.budget / COUNTING_SHARE).min(LONGEST_COUNTING);
+        let short = (COUNTING_EACH * counted as u32).min(SHORT_COUNTING);
+        let time = (plan.budget / COUNTING_SHARE).clamp(short, LONGEST_COUNTING);
         let workers = planned.workers();
         count_sides(plan, tool, &workers, &sides, time, &request.interrupted, &mut |event| {
             if journal_fault.is_none() {
@@ -289,8 +293,8 @@ impl Run {
     }
 }
 
-/// The sides of the first launches that were not counted yet. Variants that are kept slow on purpose come last: time may run
-/// out.
+/// The sides of the first launches that were not counted yet. Optimized variants come first and slow ones last: time
+/// may run out.
 fn to_count(planned: &PlannedRun, state: &RunState) -> Vec<ToCount> {
     let PlannedRun { plan, catalog, .. } = planned;
     let mut sides = Vec::new();
@@ -303,18 +307,23 @@ fn to_count(planned: &PlannedRun, state: &RunState) -> Vec<ToCount> {
             }
             let variant = definition.and_then(|definition| definition.variant(&side.benchmark.variant));
             let needs_gpu = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
-            let is_slow = variant.is_some_and(|variant| variant.role == Role::Slow);
+            let rank = variant.map_or(1, |variant| match variant.role {
+                Role::Optimized => 0,
+                Role::Documented | Role::Other => 1,
+                Role::Slow => 2,
+            });
             let to_count = ToCount {
                 case,
                 side: number,
                 worker: side.worker,
                 benchmark: side.benchmark.clone(),
+                is_paired: planned.base.is_some(),
                 refused: needs_gpu.then(|| "it computes on a GPU".to_owned()),
             };
-            sides.push((is_slow, to_count));
+            sides.push((rank, to_count));
         }
     }
-    sides.sort_by_key(|(is_slow, _)| *is_slow);
+    sides.sort_by_key(|(rank, _)| *rank);
     sides.into_iter().map(|(_, side)| side).collect()
 }
 
