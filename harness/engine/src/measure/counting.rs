@@ -46,6 +46,10 @@ const LONGEST: Duration = Duration::from_secs(20);
 const SHORTEST: Duration = Duration::from_secs(3);
 /// Factor by which one may take longer than an even share of the time that is left.
 const OVER_SHARE: u32 = 2;
+/// Share by which the figures of two sides have to differ for both to be counted again, and how often they are, each time in
+/// fresh processes: what a process draws when it starts, such as the seed of its hash maps, is no difference of the code.
+const DIFFERENT: f64 = 0.005;
+const MOST_RECOUNTS: usize = 3;
 /// Time of a first iteration from which on it has warmed up whatever there is.
 const LONG_NS: u64 = 200_000_000;
 /// Failures of a worker after which it is not started again.
@@ -77,6 +81,32 @@ pub enum Counted {
 impl Counted {
     fn absent(why: impl Into<String>) -> Self {
         Self::Absent { absent: why.into() }
+    }
+
+    /// Returns the least and the largest figure.
+    fn range(&self) -> Option<[f64; 2]> {
+        let Self::Instructions { pairs, .. } = self else { return None };
+        let all = || pairs.iter().map(|pair| pair.0);
+        Some([all().reduce(f64::min)?, all().reduce(f64::max)?])
+    }
+
+    /// Whether all figures of one side are larger than all of the other by more than what differs from process to process.
+    fn differs_from(&self, other: &Self) -> bool {
+        let (Some([low, high]), Some([least, largest])) = (self.range(), other.range()) else { return false };
+        low > largest * (1.0 + DIFFERENT) || least > high * (1.0 + DIFFERENT)
+    }
+
+    /// Adds the figures of another process.
+    fn add(&mut self, more: Self) {
+        if let (
+            Self::Instructions { pairs, agree, .. },
+            Self::Instructions { pairs: others, agree: agrees, .. },
+        ) = (self, more)
+        {
+            let is_same = pairs.iter().zip(&others).all(|(one, other)| agree_on(one.0, other.0));
+            *agree &= agrees && is_same;
+            pairs.extend(others);
+        }
     }
 }
 
@@ -141,6 +171,7 @@ pub(crate) fn count_sides(
     let mut counter =
         Counter { plan, tool, folder, executor, until_ns, open: BTreeMap::new(), failures: BTreeMap::new() };
     let mut lost = None;
+    let mut before: Option<(&ToCount, Counted, u64)> = None;
     for (at, side) in sides.iter().enumerate() {
         let start_ns = counter.executor.now_ns();
         let result = if side.refused.is_none() && side.is_paired && lost == Some(side.case) {
@@ -162,8 +193,15 @@ pub(crate) fn count_sides(
             lost = Some(side.case);
         }
         let spent_ns = counter.executor.now_ns().saturating_sub(start_ns);
-        let ToCount { case, side, .. } = *side;
-        emit(&Event::Counted { case, side, counted, spent_ns });
+        emit(&side.event(&counted, spent_ns));
+        let this = (side, counted, spent_ns);
+        before = match before.filter(|(first, ..)| side.is_paired && first.case == side.case) {
+            Some(first) => {
+                counter.count_again([first, this], emit);
+                None
+            }
+            None => Some(this),
+        };
     }
     counter.open.into_values().for_each(|open| open.session.finish());
 }
@@ -195,7 +233,32 @@ struct Counter<'a> {
     failures: BTreeMap<usize, u32>,
 }
 
+impl ToCount {
+    fn event(&self, counted: &Counted, spent_ns: u64) -> Event {
+        Event::Counted { case: self.case, side: self.side, counted: counted.clone(), spent_ns }
+    }
+}
+
 impl Counter<'_> {
+    /// Counts both sides of a pair again in fresh processes while they differ.
+    fn count_again(&mut self, mut pair: [(&ToCount, Counted, u64); 2], emit: &mut dyn FnMut(&Event)) {
+        for _ in 0..MOST_RECOUNTS {
+            if !pair[0].1.differs_from(&pair[1].1) {
+                return;
+            }
+            for (side, counted, spent_ns) in &mut pair {
+                if let Some(open) = self.open.remove(&side.worker) {
+                    open.session.finish();
+                }
+                let start_ns = self.executor.now_ns();
+                let Ok(more) = self.count(side, 1) else { return };
+                counted.add(more);
+                *spent_ns += self.executor.now_ns().saturating_sub(start_ns);
+                emit(&side.event(counted, *spent_ns));
+            }
+        }
+    }
+
     /// Counts a side, the first of so many that are still to be counted.
     fn count(&mut self, side: &ToCount, waiting: u32) -> Result<Counted, Stopped> {
         if let Some(why) = &side.refused {
@@ -326,6 +389,10 @@ struct PerIteration {
     functions: BTreeMap<String, f64>,
 }
 
+fn agree_on(one: f64, other: f64) -> bool {
+    (other - one).abs() <= AGREE * other.abs()
+}
+
 /// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations. The first pairs fill caches and pools, and
 /// bind functions that are bound when they are first called.
 fn per_iteration<E>(
@@ -345,7 +412,7 @@ fn per_iteration<E>(
         found.functions =
             many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
         if let [.., before, last] = found.pairs[..]
-            && (last - before).abs() <= AGREE * last.abs()
+            && agree_on(before, last)
         {
             found.pairs = vec![before, last];
             found.agree = true;
@@ -428,6 +495,24 @@ mod tests {
         assert!(!agree);
         assert_eq!(pairs.len(), MOST_PAIRS - 1);
         assert!(pairs.windows(2).all(|pair| pair[0] < pair[1]), "{pairs:?}");
+    }
+
+    #[test]
+    fn sides_differ_only_where_all_of_their_processes_do() {
+        let of = |pairs: &[f64]| {
+            let pairs = pairs.iter().map(|pair| Number(*pair)).collect();
+            Counted::Instructions { pairs, agree: true, iterations: 1, functions: Vec::new() }
+        };
+        let (base, mut head) = (of(&[1_000.0, 1_000.0]), of(&[1_020.0, 1_020.0]));
+        assert!(head.differs_from(&base) && base.differs_from(&head));
+        assert!(!of(&[1_004.0]).differs_from(&base));
+        head.add(of(&[1_001.0, 1_001.0]));
+        assert!(!head.differs_from(&base), "its figure is drawn when a process starts");
+        assert!(matches!(head, Counted::Instructions { ref pairs, agree: false, .. } if pairs.len() == 4));
+        let mut same = of(&[1_020.0, 1_020.0]);
+        same.add(of(&[1_020.0, 1_020.01]));
+        assert!(same.differs_from(&base) && matches!(same, Counted::Instructions { agree: true, .. }));
+        assert!(!Counted::absent("off").differs_from(&base));
     }
 
     #[test]

@@ -24,11 +24,12 @@ pub(in crate::render) fn sentence(row: &GateRow) -> String {
             vec![amount(*baseline, *candidate, unit), limit]
         }
         Evidence::Size { baseline, candidate, relative, margin, demoted } => {
-            let (share, margin) = (percent(*relative), units::value(unit, *margin));
-            let mut parts = vec![
-                amount(*baseline, *candidate, unit),
-                format!("a change beyond both {share} and {margin} counts"),
-            ];
+            let limit = match percent(*relative) {
+                share if *margin == 0.0 => share,
+                share => format!("both {share} and {}", units::value(unit, *margin)),
+            };
+            let mut parts =
+                vec![amount(*baseline, *candidate, unit), format!("a change beyond {limit} counts")];
             if *demoted {
                 parts.push("judged as a size, because it varied between launches".into());
             }
@@ -472,6 +473,8 @@ mod tests {
             of_count(row),
             "100,000 more: 200,000 against 100,000; a change beyond both 2 % and 65,536 counts"
         );
+        let row = judge_size(1_000.0, 1_020.0, SizePolicy::INSTRUCTIONS, Direction::Lower).unwrap();
+        assert_eq!(of_count(row), "20 more: 1,020 against 1,000; a change beyond 1 % counts");
         let varied = ExactFigure { value: 10.0, varied: true };
         let row =
             judge_exact(varied, ExactFigure::same(20.0), ExactPolicy::COUNTS, Direction::Lower).unwrap();
