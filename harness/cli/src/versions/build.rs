@@ -73,7 +73,7 @@ impl BuildRecipe {
         })
     }
 
-    /// Whether it links programs of the workers several times.
+    /// True if it links programs of the workers several times.
     pub(crate) fn varies_layout(&self) -> bool {
         self.links.are_wanted()
     }

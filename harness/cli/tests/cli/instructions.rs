@@ -93,7 +93,7 @@ fn what_cannot_be_counted_says_why_and_is_timed_all_the_same(#[case] line: &str,
     // The worker of the other one is started anew where the first has ended.
     assert!(of("counter").metrics[CPU_TIME].value.value().is_some());
     let other = &of("counter").metrics[INSTRUCTIONS];
-    assert!(other.value.value().is_some() || says.contains("other processes"), "{other:?}");
+    assert!(other.value.value().is_some(), "{other:?}");
 }
 
 #[rstest]

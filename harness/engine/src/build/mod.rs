@@ -38,7 +38,7 @@ pub(crate) struct RunFacts {
     pub(crate) machine: Machine,
     /// Ceilings of the machine.
     pub(crate) ceilings: Option<Ceilings>,
-    /// What counted the instructions; the time is filled in from the state.
+    /// The tool that counted the instructions; its time is filled in from the state.
     pub(crate) counting: Counting,
     /// Base of the comparison.
     pub(crate) base: Option<BaseFacts>,

@@ -126,7 +126,7 @@ impl Control<'_> {
         self.pid
     }
 
-    /// How often counts were taken.
+    /// The number of counts that were taken.
     pub(super) fn dumps(&self) -> u32 {
         self.dumps
     }

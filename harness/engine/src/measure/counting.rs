@@ -63,7 +63,7 @@ pub enum Counted {
     Instructions {
         /// Instructions of an iteration, by each pair of samples that counts: two that agree, or several that do not.
         pairs: Vec<Number>,
-        /// Whether two pairs agree.
+        /// True if two pairs agree, and all processes.
         agree: bool,
         /// Iterations of a sample.
         iterations: u64,
@@ -90,7 +90,7 @@ impl Counted {
         Some([all().reduce(f64::min)?, all().reduce(f64::max)?])
     }
 
-    /// Whether all figures of one side are larger than all of the other by more than what differs from process to process.
+    /// True if all figures of one side are larger than all of the other by more than what differs from process to process.
     fn differs_from(&self, other: &Self) -> bool {
         let (Some([low, high]), Some([least, largest])) = (self.range(), other.range()) else { return false };
         low > largest * (1.0 + DIFFERENT) || least > high * (1.0 + DIFFERENT)
@@ -120,7 +120,7 @@ pub(crate) struct ToCount {
     /// Number of the worker.
     pub(crate) worker: usize,
     pub(crate) benchmark: BenchmarkId,
-    /// Whether its figure is compared with those of the sides before it in its case, and is of no use without them.
+    /// True if its figure is compared with those of the sides before it in its case, and is of no use without them.
     pub(crate) is_paired: bool,
     /// Reason why it cannot be counted, as a clause.
     pub(crate) refused: Option<String>,
@@ -378,12 +378,12 @@ impl Turn<'_, '_> {
     }
 }
 
-/// What an iteration costs.
+/// The cost of an iteration.
 #[derive(Debug, Default, PartialEq)]
 struct PerIteration {
     /// By each pair of samples that counts.
     pairs: Vec<f64>,
-    /// Whether the last two agree.
+    /// True if the last two agree.
     agree: bool,
     /// By function, from the last pair.
     functions: BTreeMap<String, f64>,
@@ -438,7 +438,7 @@ fn largest(functions: BTreeMap<String, f64>) -> Vec<FunctionCount> {
     kept
 }
 
-/// Whether a process has living children. Threads are none.
+/// True if a process has living children. Threads are none.
 fn has_children(pid: u32) -> bool {
     let Ok(mut system) = System::new() else { return false };
     system.refresh_processes_specifics(ProcessesToUpdate::All, true, ProcessRefreshKind::nothing());
@@ -452,7 +452,7 @@ mod tests {
 
     use super::*;
 
-    /// What is counted of a program whose samples cost this for an iteration, and a fixed part.
+    /// The counts of a program whose samples have this cost for an iteration, and a fixed part.
     fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
         let mut samples = 0;
         let found = per_iteration::<Infallible>(k, 1, |iterations| {

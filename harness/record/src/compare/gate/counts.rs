@@ -24,11 +24,14 @@ const MOST_NAMED: usize = 10;
 pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
     for at in 0..rows.len() {
         let Some(counted) = instructions_of(rows, at) else { continue };
-        let computes = judging.benchmark(&rows[at].benchmark).is_some_and(computes);
+        let head = judging.benchmark(&rows[at].benchmark);
+        let base = head.and_then(|head| judging.record.base_section()?.benchmark(&head.id));
+        // A count that varied proves nothing where it meets the other.
+        let decides = head.is_some_and(computes) && head.into_iter().chain(base).all(is_steady);
         let Ok([time, counted]) = rows.get_disjoint_mut([at, counted]) else { continue };
         let (time, counted) = (&mut time.judgement, &mut counted.judgement);
         match counted.verdict {
-            Verdict::Unchanged if computes && time.cannot_tell() => {
+            Verdict::Unchanged if decides && time.cannot_tell() => {
                 *time = time.clone().with_same_instructions();
             }
             Verdict::Regressed if time.surely_not_slower() => {
@@ -37,6 +40,11 @@ pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
             _ => {}
         }
     }
+}
+
+/// Whether the instructions of a benchmark did not vary.
+fn is_steady(benchmark: &BenchmarkRecord) -> bool {
+    benchmark.metrics.get(standard::INSTRUCTIONS).is_some_and(|counted| !counted.demoted)
 }
 
 /// Whether a benchmark computes at least as long as it waits, by its processor time.
