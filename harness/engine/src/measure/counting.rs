@@ -2,7 +2,8 @@
 //! changes them.
 //!
 //! A sample of `2k` iterations less one of `k` of the same round is what `k` iterations cost: the protocol, and whatever else
-//! a sample needs besides them, is the same in both.
+//! a sample needs besides them, is the same in both. One of `3k` gives a second figure, which agrees with the first only if
+//! all three samples are as they should be: what the middle one has too much, the first gains and the second loses.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,14 +28,14 @@ use crate::plan::Plan;
 
 /// Rounds of the one placement. Their inputs differ from those of launches with timed samples.
 const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placement: 0 };
-/// Intended time of a sample of `k` iterations, on the simulated processor.
+/// Intended time of a sample of `k` iterations on the simulated processor, before it counts.
 const SAMPLE_NS: u64 = 20_000_000;
 /// Most iterations of such a sample.
 const MOST_ITERATIONS: u64 = 1 << 20;
-/// Most pairs of samples, the one to warm up included.
-const MOST_PAIRS: usize = 6;
-/// Relative difference up to which two pairs agree.
-const AGREE: f64 = 1e-4;
+/// Most times that samples of `k`, `2k` and `3k` iterations are taken.
+const MOST_TAKES: usize = 3;
+/// Relative difference up to which two figures agree. A number with a digit more costs the protocol a thousandth of that.
+const AGREE: f64 = 3e-4;
 /// Functions of a benchmark that are kept at most, and the share of its instructions that one must have.
 const MOST_FUNCTIONS: usize = 60;
 const LEAST_SHARE: f64 = 0.003;
@@ -50,6 +51,8 @@ const OVER_SHARE: u32 = 2;
 /// fresh processes: what a process draws when it starts, such as the seed of its hash maps, is no difference of the code.
 const DIFFERENT: f64 = 0.005;
 const MOST_RECOUNTS: usize = 3;
+/// Share of the time for the first counts of all sides.
+const FIRST_COUNTS: f64 = 0.75;
 /// Time of a first iteration from which on it has warmed up whatever there is.
 const LONG_NS: u64 = 200_000_000;
 /// Failures of a worker after which it is not started again.
@@ -61,11 +64,11 @@ const MOST_FAILURES: u32 = 8;
 pub enum Counted {
     /// They were counted.
     Instructions {
-        /// Instructions of an iteration, by each pair of samples that counts: two that agree, or several that do not.
+        /// Instructions of an iteration, by each pair of samples: two that agree, or several that do not.
         pairs: Vec<Number>,
-        /// True if two pairs agree, and all processes.
+        /// True if the pairs agree, and all processes.
         agree: bool,
-        /// Iterations of a sample.
+        /// Iterations by which the samples of a pair differ.
         iterations: u64,
         /// The functions with the most instructions, by the last pair.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,6 +84,13 @@ pub enum Counted {
 impl Counted {
     fn absent(why: impl Into<String>) -> Self {
         Self::Absent { absent: why.into() }
+    }
+
+    fn iterations(&self) -> Option<u64> {
+        match self {
+            Self::Instructions { iterations, .. } => Some(*iterations),
+            Self::Absent { .. } => None,
+        }
     }
 
     /// Returns the least and the largest figure.
@@ -167,10 +177,12 @@ pub(crate) fn count_sides(
     let around =
         workers.iter().enumerate().map(|(number, worker)| tool.around(worker, &own(number))).collect();
     let executor = ProcessExecutor::new(around, Arc::clone(interrupted));
-    let until_ns = executor.now_ns() + time.as_nanos() as u64;
+    let start_ns = executor.now_ns();
+    let until = |time: Duration| start_ns + time.as_nanos() as u64;
+    let until_ns = until(time.mul_f64(FIRST_COUNTS));
     let mut counter =
         Counter { plan, tool, folder, executor, until_ns, open: BTreeMap::new(), failures: BTreeMap::new() };
-    let mut lost = None;
+    let (mut lost, mut differ) = (None, Vec::new());
     let mut before: Option<(&ToCount, Counted, u64)> = None;
     for (at, side) in sides.iter().enumerate() {
         let start_ns = counter.executor.now_ns();
@@ -178,7 +190,10 @@ pub(crate) fn count_sides(
             Err(Stopped::Absent("the side that it is compared with was not counted".into()))
         } else {
             let waiting = sides[at..].iter().filter(|side| side.refused.is_none()).count();
-            counter.count(side, waiting as u32)
+            // Both sides of a pair have equally long samples, and what these do not cancel is the same in both.
+            let like = before.as_ref().filter(|(first, ..)| side.is_paired && first.case == side.case);
+            let like = like.and_then(|(_, counted, _)| counted.iterations());
+            counter.count(side, waiting as u32, like)
         };
         let counted = match result {
             Ok(counted) => counted,
@@ -197,11 +212,15 @@ pub(crate) fn count_sides(
         let this = (side, counted, spent_ns);
         before = match before.filter(|(first, ..)| side.is_paired && first.case == side.case) {
             Some(first) => {
-                counter.count_again([first, this], emit);
+                differ.extend(first.1.differs_from(&this.1).then_some([first, this]));
                 None
             }
             None => Some(this),
         };
+    }
+    counter.until_ns = until(time);
+    for pair in differ {
+        counter.count_again(pair, emit);
     }
     counter.open.into_values().for_each(|open| open.session.finish());
 }
@@ -251,7 +270,7 @@ impl Counter<'_> {
                     open.session.finish();
                 }
                 let start_ns = self.executor.now_ns();
-                let Ok(more) = self.count(side, 1) else { return };
+                let Ok(more) = self.count(side, 1, counted.iterations()) else { return };
                 counted.add(more);
                 *spent_ns += self.executor.now_ns().saturating_sub(start_ns);
                 emit(&side.event(counted, *spent_ns));
@@ -259,8 +278,8 @@ impl Counter<'_> {
         }
     }
 
-    /// Counts a side, the first of so many that are still to be counted.
-    fn count(&mut self, side: &ToCount, waiting: u32) -> Result<Counted, Stopped> {
+    /// Counts a side, the first of so many that are still to be counted, with so many iterations where they are known.
+    fn count(&mut self, side: &ToCount, waiting: u32, iterations: Option<u64>) -> Result<Counted, Stopped> {
         if let Some(why) = &side.refused {
             return Err(Stopped::Absent(why.clone()));
         }
@@ -285,7 +304,7 @@ impl Counter<'_> {
             until_ns,
             timeout: self.plan.timeout,
         };
-        let counted = turn.count(&side.benchmark);
+        let counted = turn.count(&side.benchmark, iterations);
         open.dumps = control.dumps();
         match &counted {
             Ok(_) | Err(Stopped::Absent(_)) => {
@@ -327,24 +346,28 @@ struct Turn<'t, 'c> {
 }
 
 impl Turn<'_, '_> {
-    fn count(&mut self, benchmark: &BenchmarkId) -> Result<Counted, Stopped> {
+    fn count(&mut self, benchmark: &BenchmarkId, iterations: Option<u64>) -> Result<Counted, Stopped> {
         let prepare = Request::Prepare { benchmark: benchmark.clone(), placement: 0 };
         let deadline = self.deadline()?;
         let Prepared { handle, .. } = call(self.session, &prepare, deadline)?;
         // A wrapper may have started others before it became the worker.
         let others = self.control.others();
-        let obeyed = |result: Result<(), String>| result.map_err(Stopped::Ended);
-        obeyed(self.control.count(true))?;
         let (round, one) = (ROUNDS.round(0, 0), ROUNDS.warm_up_round(0));
         let reply = self.sample(handle, one, 1)?;
-        let iterations = (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
-        self.take()?;
-        let warm_pairs = usize::from(reply.wall_ns < LONG_NS);
-        let PerIteration { pairs, agree, functions } = per_iteration(iterations, warm_pairs, |iterations| {
+        let long_enough = || (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
+        let iterations = iterations.unwrap_or_else(long_enough);
+        if reply.wall_ns < LONG_NS {
+            // This fills caches and pools, and binds functions that are bound when they are first called.
+            self.sample(handle, round, 2 * iterations)?;
+        }
+        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |part, iterations| {
+            if part == Part::First {
+                self.control.begin().map_err(Stopped::Ended)?;
+            }
             self.sample(handle, round, iterations)?;
-            self.take()
+            let taken = if part == Part::Last { self.control.take_and_end() } else { self.control.take() };
+            taken.map_err(Stopped::Ended)
         })?;
-        obeyed(self.control.count(false))?;
         let pid = self.control.pid();
         let deadline = self.deadline()?;
         let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
@@ -364,10 +387,6 @@ impl Turn<'_, '_> {
         Ok(call(self.session, &Request::Sample(request), deadline)?)
     }
 
-    fn take(&mut self) -> Result<Counts, Stopped> {
-        self.control.take().map_err(Stopped::Ended)
-    }
-
     /// Returns the time that the next request may take. A worker that exceeds it is ended.
     fn deadline(&self) -> Result<Duration, Stopped> {
         let left = Duration::from_nanos(self.until_ns.saturating_sub((self.now_ns)()));
@@ -383,7 +402,7 @@ impl Turn<'_, '_> {
 struct PerIteration {
     /// By each pair of samples that counts.
     pairs: Vec<f64>,
-    /// True if the last two agree.
+    /// True if both of one take agree.
     agree: bool,
     /// By function, from the last pair.
     functions: BTreeMap<String, f64>,
@@ -393,31 +412,35 @@ fn agree_on(one: f64, other: f64) -> bool {
     (other - one).abs() <= AGREE * other.abs()
 }
 
-/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations. The first pairs fill caches and pools, and
-/// bind functions that are bound when they are first called.
+/// The part of a take that a sample is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    First,
+    Middle,
+    Last,
+}
+
+/// Returns what an iteration costs by samples of `k`, `2k` and `3k` iterations.
 fn per_iteration<E>(
     k: u64,
-    warm_pairs: usize,
-    mut sample: impl FnMut(u64) -> Result<Counts, E>,
+    mut sample: impl FnMut(Part, u64) -> Result<Counts, E>,
 ) -> Result<PerIteration, E> {
     let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
     let mut found = PerIteration::default();
-    for pair in 0..MOST_PAIRS {
-        let (few, many) = (sample(k)?, sample(2 * k)?);
-        if pair < warm_pairs {
-            continue;
-        }
-        found.pairs.push(each(few.total, many.total));
-        let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
+    for _ in 0..MOST_TAKES {
+        let one = sample(Part::First, k)?;
+        let two = sample(Part::Middle, 2 * k)?;
+        let three = sample(Part::Last, 3 * k)?;
+        let own = |name: &String| two.functions.get(name).copied().unwrap_or(0);
         found.functions =
-            many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
-        if let [.., before, last] = found.pairs[..]
-            && agree_on(before, last)
-        {
-            found.pairs = vec![before, last];
-            found.agree = true;
+            three.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
+        let pairs = [each(one.total, two.total), each(two.total, three.total)];
+        found.agree = agree_on(pairs[0], pairs[1]);
+        if found.agree {
+            found.pairs = pairs.into();
             break;
         }
+        found.pairs.extend(pairs);
     }
     Ok(found)
 }
@@ -455,7 +478,7 @@ mod tests {
     /// The counts of a program whose samples have this cost for an iteration, and a fixed part.
     fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
         let mut samples = 0;
-        let found = per_iteration::<Infallible>(k, 1, |iterations| {
+        let found = per_iteration::<Infallible>(k, |_, iterations| {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
@@ -465,16 +488,25 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_a_sample_cancels_and_the_first_pair_does_not_count() {
+    fn the_cost_of_a_sample_cancels_and_one_sample_that_is_off_is_found() {
         let agreed = |found: PerIteration| (found.pairs, found.agree);
         assert_eq!(agreed(counted(1, |_| 700)), (vec![700.0, 700.0], true));
-        assert_eq!(
-            agreed(counted(8, |sample| if sample < 3 { 900 } else { 700 })),
-            (vec![700.0, 700.0], true)
-        );
-        // One pair is off.
-        let late = |sample| if sample == 3 || sample == 4 { 900 } else { 700 };
-        assert_eq!(agreed(counted(8, late)), (vec![700.0, 700.0], true));
+        for off in 1..=3 {
+            let cost = |sample| if sample == off { 900 } else { 700 };
+            assert_eq!(agreed(counted(8, cost)), (vec![700.0, 700.0], true), "{off}");
+        }
+    }
+
+    #[test]
+    fn each_take_has_three_samples() {
+        let mut taken = Vec::new();
+        let found = per_iteration::<Infallible>(5, |part, iterations| {
+            taken.push((part, iterations));
+            Ok(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() })
+        });
+        assert!(!found.unwrap().agree);
+        assert_eq!(taken[..3], [(Part::First, 5), (Part::Middle, 10), (Part::Last, 15)]);
+        assert_eq!(taken.len(), 3 * MOST_TAKES);
     }
 
     #[test]
@@ -493,7 +525,7 @@ mod tests {
     fn what_never_repeats_is_told_with_its_spread() {
         let PerIteration { pairs, agree, .. } = counted(4, |sample| 1_000 + 10 * sample as u64);
         assert!(!agree);
-        assert_eq!(pairs.len(), MOST_PAIRS - 1);
+        assert_eq!(pairs.len(), 2 * MOST_TAKES);
         assert!(pairs.windows(2).all(|pair| pair[0] < pair[1]), "{pairs:?}");
     }
 
@@ -517,6 +549,6 @@ mod tests {
 
     #[test]
     fn a_failure_ends_it() {
-        assert_eq!(per_iteration(1, 1, |_| Err::<Counts, _>("gone")), Err("gone"));
+        assert_eq!(per_iteration(1, |_, _| Err::<Counts, _>("gone")), Err("gone"));
     }
 }
