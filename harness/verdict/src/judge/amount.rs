@@ -42,6 +42,12 @@ impl Spread {
         Self { range, middle, varied }
     }
 
+    /// The amount by which it varied where it should not.
+    pub(super) fn variation(self) -> f64 {
+        let [low, high] = self.range;
+        if self.varied { high - low } else { 0.0 }
+    }
+
     /// The figures of two sides that are nearest to each other, the same one where the ranges meet: variation
     /// by itself proves nothing.
     pub(super) fn nearest(self, now: Self) -> (f64, f64) {

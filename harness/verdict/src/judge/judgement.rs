@@ -205,14 +205,16 @@ impl Judgement {
         self.verdict == Verdict::Inconclusive && is_noise
     }
 
-    /// Whether it is a time that surely did not get worse by as much as matters.
-    pub fn surely_not_slower(&self) -> bool {
+    /// Whether it is a time that surely got worse by less than half of the `growth` of the instructions, a share, and by
+    /// less than matters.
+    pub fn surely_not_slower(&self, growth: f64) -> bool {
         let Evidence::TimePaired(PairedEvidence { ratio_interval: Some(interval), threshold, .. }) =
             &self.evidence
         else {
             return false;
         };
-        matches!(self.verdict, Verdict::Unchanged | Verdict::Improved) && interval.upper <= 1.0 + threshold
+        matches!(self.verdict, Verdict::Unchanged | Verdict::Improved)
+            && interval.upper <= 1.0 + threshold.min(growth / 2.0)
     }
 
     pub(crate) fn new(verdict: Verdict, reason: Reason, evidence: Evidence) -> Self {

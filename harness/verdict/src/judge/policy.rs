@@ -64,6 +64,11 @@ impl Limit {
         Self(value)
     }
 
+    /// The limit, or else this one if it is larger and a number.
+    pub(super) fn at_least(self, other: f64) -> Self {
+        Self(if other.is_finite() { self.0.max(other) } else { self.0 })
+    }
+
     /// The number.
     pub fn get(self) -> f64 {
         self.0

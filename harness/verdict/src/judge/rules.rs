@@ -177,6 +177,9 @@ impl Subject<'_> {
     /// Judges a figure with little noise, by the launches of both sides that are nearest to each other. None for a
     /// neutral metric.
     pub fn judge_size(&self, before: Spread, now: Spread, policy: SizePolicy) -> Option<Judgement> {
+        // What varies within a side has to differ between the sides by more than that.
+        let margin = policy.margin.at_least(before.variation().max(now.variation()));
+        let policy = SizePolicy { margin, ..policy };
         let (before, now) = before.nearest(now);
         judge_size(before, now, policy, self.metric.direction)
     }
@@ -298,6 +301,24 @@ mod tests {
         let subject = Subject { benchmark, metric, role, uses_gpu: true, reference_uses_gpu: true, adapter };
         let judgement = Judgement::new(Verdict::Inconclusive, reason, Evidence::None);
         assert_eq!(!subject.advise_software(judgement).gates(), is_excused);
+    }
+
+    #[rstest]
+    #[case::by_more_than_it_varies([100.0, 103.0], [107.0, 109.0], Verdict::Regressed)]
+    #[case::by_less([100.0, 103.0], [105.0, 109.0], Verdict::Unchanged)]
+    #[case::in_ranges_that_meet([100.0, 103.0], [102.0, 109.0], Verdict::Unchanged)]
+    fn what_varies_within_a_side_has_to_differ_by_more_than_that(
+        #[case] before: [f64; 2],
+        #[case] now: [f64; 2],
+        #[case] due: Verdict,
+    ) {
+        let (id, instructions) = ("w/c/v".parse().unwrap(), MetricDef::count(standard::INSTRUCTIONS, ""));
+        let (benchmark, metric, role, adapter) = (&id, &instructions, Role::Other, Adapter::Hardware);
+        let subject =
+            Subject { benchmark, metric, role, uses_gpu: false, reference_uses_gpu: false, adapter };
+        let varied = |range: [f64; 2]| Spread { range, middle: range[0], varied: true };
+        let judged = subject.judge_size(varied(before), varied(now), SizePolicy::INSTRUCTIONS).unwrap();
+        assert_eq!(judged.verdict, due);
     }
 
     #[rstest]

@@ -2,7 +2,7 @@
 //! same code longer. Where a benchmark regressed, the functions that have more instructions are named.
 
 use perfharness_contract::{Number, standard};
-use perfharness_verdict::judge::{Advisory, Verdict};
+use perfharness_verdict::judge::{Advisory, Evidence, Judgement, Verdict};
 
 use super::Judging;
 use crate::compare::{Against, GateRow, GrownFunction};
@@ -34,11 +34,19 @@ pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
             Verdict::Unchanged if decides && time.cannot_tell() => {
                 *time = time.clone().with_same_instructions();
             }
-            Verdict::Regressed if time.surely_not_slower() => {
+            Verdict::Regressed if growth(counted).is_some_and(|growth| time.surely_not_slower(growth)) => {
                 *counted = counted.clone().advise(Advisory::NotSlower);
             }
             _ => {}
         }
+    }
+}
+
+/// The share by which instructions grew.
+fn growth(counted: &Judgement) -> Option<f64> {
+    match counted.evidence {
+        Evidence::Size { baseline, candidate, .. } => Some(candidate / baseline - 1.0),
+        _ => None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Times beside instructions of the same benchmark.
 
 use super::*;
+use crate::MetricRecord;
 
 /// Two builds, `other` of which has these instructions in base and head.
 fn counted(mut record: RunRecord, instructions: [f64; 2]) -> RunRecord {
     let [base, head] = instructions.map(|instructions| {
         let counted = metric("count", "size", &[instructions]);
-        serde_json::from_value::<crate::MetricRecord>(counted).unwrap()
+        serde_json::from_value::<MetricRecord>(counted).unwrap()
     });
     other(&mut record).metrics.insert(standard::INSTRUCTIONS.into(), head);
     base_other(&mut record).metrics.insert(standard::INSTRUCTIONS.into(), base);
@@ -62,4 +63,7 @@ fn more_instructions_that_take_no_longer_are_advisory() {
     };
     assert!(advisory(&counted(against_base(0.0), [1e6, 1.1e6])));
     assert!(!advisory(&counted(blind(), [1e6, 1.1e6])));
+    // The time is 0.4 ± 0.2 % longer, which may be half of what the instructions are.
+    assert!(!advisory(&counted(against_base(0.004), [1e6, 1.0115e6])));
+    assert!(advisory(&counted(against_base(0.004), [1e6, 1.0125e6])));
 }
