@@ -83,6 +83,9 @@ struct SuiteOpts {
     /// Processes that each keep a core busy in bursts meanwhile; more than there are cores overload the machine
     #[arg(long, default_value_t = 0)]
     neighbours: u32,
+    /// Judge by the times alone
+    #[arg(long)]
+    no_instructions: bool,
     /// Let Welch's test, criterion and tango judge one benchmark of every Nth gate, each with the time that the gate took
     /// for it; 0 is never
     #[arg(long, default_value_t = 0)]

@@ -132,6 +132,7 @@ mod tests {
                 budget_s: 1.0,
                 sample_ms: None,
                 neighbours: 0,
+                instructions: false,
                 kernels: Vec::new(),
                 benchmarks: Vec::new(),
             },
@@ -146,6 +147,8 @@ mod tests {
             outcome: GateOutcome::Ok,
             others: Vec::new(),
             rows,
+            counted: Vec::new(),
+            counting_s: 0.0,
             rival: None,
         }
     }

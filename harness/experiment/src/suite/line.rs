@@ -42,6 +42,9 @@ pub(super) struct Conditions {
     pub(super) sample_ms: Option<f64>,
     /// Processes that keep a core busy in bursts.
     pub(super) neighbours: u32,
+    /// Whether instructions are counted, too.
+    #[serde(default)]
+    pub(super) instructions: bool,
     /// Kernels in which something is planted in turn.
     pub(super) kernels: Vec<String>,
     /// Benchmarks of the suite, if not all of them.
@@ -66,12 +69,33 @@ pub(super) struct Gate {
     /// Time of all launches, and of everything.
     pub(super) launches_s: f64,
     pub(super) whole_s: f64,
-    /// Outcome by the times, as the gate gave it.
+    /// Outcome by times and instructions, as the gate gave it.
     pub(super) outcome: GateOutcome,
     /// Benchmark, metric and verdict of rows other than times that are not unchanged. Planted work also shows in counts.
     pub(super) others: Vec<(String, String, Verdict)>,
     pub(super) rows: Vec<Row>,
+    /// The instructions of each benchmark.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) counted: Vec<Counted>,
+    /// Time that counting took.
+    #[serde(default)]
+    pub(super) counting_s: f64,
     pub(super) rival: Option<Rival>,
+}
+
+/// The instructions of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub(super) case: String,
+    /// Those of base and head, where they could be counted.
+    pub(super) instructions: [Option<f64>; 2],
+    pub(super) verdict: Verdict,
+    /// Whether the verdict fails no gate.
+    #[serde(default)]
+    pub(super) advisory: bool,
+    /// The functions that grew, by how much; named where the benchmark regressed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) functions: Vec<String>,
 }
 
 /// The launches of a benchmark, for one purpose.

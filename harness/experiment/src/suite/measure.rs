@@ -15,10 +15,12 @@ use perfharness_engine::run::{
 use perfharness_known_work::VARIABLE;
 use perfharness_platform::clock;
 use perfharness_record::compare::{GatePolicy, GateReport, GateRow, Terms, flagged, judge};
-use perfharness_record::{LayoutFacts, RunRecord, SourceState, Stage, WorkerCommand};
+use perfharness_record::{
+    BenchmarkRecord, Counting, LayoutFacts, RunRecord, SourceState, Stage, WorkerCommand,
+};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Limit, Verdict};
 
-use super::line::{Conditions, Gate, Pair, Row};
+use super::line::{Conditions, Counted, Gate, Pair, Row};
 use super::programs::Build;
 
 pub(super) const WORKLOAD: &str = "known-suite";
@@ -96,6 +98,7 @@ pub(super) fn measure(
         against: ComparedWith::Base(Box::new(base)),
         sample: conditions.sample_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         source,
+        instructions: conditions.instructions,
         ..RunSpec::new(run)
     };
     let unix_ms = clock::unix_ms();
@@ -115,7 +118,7 @@ pub(super) fn measure(
     })?;
     let whole_s = start.elapsed().as_secs_f64();
     let report = judge(&record, &terms);
-    let (outcome, others) = by_times(&report, &record.workloads);
+    let (outcome, others) = without_counts(&report, &record.workloads);
     Ok(Gate {
         number,
         conditions: conditions.clone(),
@@ -130,32 +133,61 @@ pub(super) fn measure(
         outcome,
         others,
         rows: kept.rows(&record, &report),
+        counted: counted(&record, &report),
+        counting_s: match record.counting {
+            Some(Counting::By { seconds, .. }) => seconds,
+            _ => 0.0,
+        },
         rival: None,
     })
 }
 
-/// The outcome by the times alone, and the verdicts of other rows that are not unchanged.
-fn by_times(report: &GateReport, workloads: &[WorkloadDef]) -> (GateOutcome, Vec<(String, String, Verdict)>) {
+/// The instructions of all benchmarks that were counted.
+fn counted(record: &RunRecord, report: &GateReport) -> Vec<Counted> {
+    let of = |row: &&GateRow| row.metric.as_deref() == Some(standard::INSTRUCTIONS);
+    let figure = |benchmark: &BenchmarkRecord| benchmark.metrics.get(standard::INSTRUCTIONS)?.value.value();
+    let line = |row: &GateRow| {
+        let id: BenchmarkId = row.benchmark.parse().ok()?;
+        let base = record.base.as_ref().and_then(|base| base.benchmark(&id)).and_then(figure);
+        let head = record.benchmarks.iter().find(|benchmark| benchmark.id == id).and_then(figure);
+        Some(Counted {
+            case: id.case.to_string(),
+            instructions: [base, head],
+            verdict: row.judgement.verdict,
+            advisory: !row.judgement.advisory.is_empty(),
+            functions: row.functions.iter().map(|function| function.name.clone()).collect(),
+        })
+    };
+    report.rows.iter().filter(of).filter_map(line).collect()
+}
+
+/// The outcome by times and instructions, without the workload's own counts, which give planted work away, and the verdicts
+/// of other rows that are not unchanged.
+fn without_counts(
+    report: &GateReport,
+    workloads: &[WorkloadDef],
+) -> (GateOutcome, Vec<(String, String, Verdict)>) {
     let counted = |metric: &str| {
         let definitions = workloads.iter().flat_map(|workload| &workload.metrics);
         definitions.into_iter().any(|d| d.id.as_str() == metric && d.kind != MetricKind::Time)
     };
     let harness = standard::harness_metrics();
-    let is_time = |metric: &str| {
+    let is_asked = |metric: &str| {
         !counted(metric) && harness.iter().all(|d| d.id.as_str() != metric || d.kind == MetricKind::Time)
+            || metric == standard::INSTRUCTIONS
     };
-    let (mut times, mut others): (Vec<&Judgement>, _) = (Vec::new(), Vec::new());
+    let (mut asked, mut others): (Vec<&Judgement>, _) = (Vec::new(), Vec::new());
     for row in &report.rows {
         match row.metric.as_deref() {
-            Some(metric) if !is_time(metric) => {
+            Some(metric) if !is_asked(metric) => {
                 if row.judgement.verdict != Verdict::Unchanged {
                     others.push((row.benchmark.clone(), metric.to_owned(), row.judgement.verdict));
                 }
             }
-            _ => times.push(&row.judgement),
+            _ => asked.push(&row.judgement),
         }
     }
-    (GateOutcome::of(times), others)
+    (GateOutcome::of(asked), others)
 }
 
 /// A listener that keeps everything that was measured.

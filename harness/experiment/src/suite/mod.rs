@@ -53,6 +53,7 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
         budget_s: opts.time_budget,
         sample_ms: opts.sample_ms,
         neighbours: opts.neighbours,
+        instructions: !opts.no_instructions,
         kernels: if opts.planted > 1.0 { opts.kernels.clone() } else { Vec::new() },
         benchmarks: opts.benchmarks.clone(),
     };
@@ -184,6 +185,7 @@ mod tests {
             budget_s: 1.0,
             sample_ms: None,
             neighbours: 0,
+            instructions: false,
             kernels: ["spin", "gather", "append", "copy"].map(str::to_owned).into(),
             benchmarks: Vec::new(),
         };

@@ -1,11 +1,11 @@
 //! Summary of gates, from their data alone.
 
 use perfharness_record::Stage;
-use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
+use perfharness_verdict::judge::{Evidence, GateOutcome, Reason, Verdict};
 use perfharness_verdict::launch_values;
 
 use super::again::{self, Again};
-use super::line::{Conditions, Gate, Row};
+use super::line::{Conditions, Counted, Gate, Row};
 use super::rivals::{Rival, Said};
 use super::statistics::{
     Location, error, lower_bound, mean, middle, rank_correlation, upper_bound, variance,
@@ -22,14 +22,17 @@ const LAUNCHES: [usize; 2] = [16, 32];
 
 /// Prints the gates of each kind.
 pub(super) fn print(gates: &[Gate]) -> anyhow::Result<()> {
-    let mut kinds: Vec<&Conditions> = Vec::new();
+    // Instructions are counted before anything is timed, and the times are judged without them.
+    let timed = |gate: &Gate| Conditions { instructions: false, ..gate.conditions.clone() };
+    let mut kinds: Vec<Conditions> = Vec::new();
     for gate in gates {
-        if !kinds.contains(&&gate.conditions) {
-            kinds.push(&gate.conditions);
+        let conditions = timed(gate);
+        if !kinds.contains(&conditions) {
+            kinds.push(conditions);
         }
     }
     for conditions in &kinds {
-        let of: Vec<&Gate> = gates.iter().filter(|gate| gate.conditions == **conditions).collect();
+        let of: Vec<&Gate> = gates.iter().filter(|gate| timed(gate) == *conditions).collect();
         kind(conditions, &of)?;
     }
     Ok(())
@@ -62,15 +65,24 @@ fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
         loads.iter().copied().fold(0.0, f64::max),
     ));
     let judged = gates.iter().map(|gate| again::judge(gate)).collect::<anyhow::Result<Vec<Again>>>()?;
-    outcomes("as the gates ended", gates.iter().map(|gate| gate.outcome));
-    outcomes("judged again by the rule of today", judged.iter().map(|again| again.outcome));
+    for (how, counted) in
+        [("by times and instructions, as the gates ended", true), ("by times, as the gates ended", false)]
+    {
+        outcomes(
+            how,
+            gates.iter().filter(|gate| gate.conditions.instructions == counted).map(|gate| gate.outcome),
+        );
+    }
+    outcomes("by times, judged again by the rule of today", judged.iter().map(|again| again.outcome));
     let unconfirmed: usize = judged.iter().map(|again| again.unconfirmed).sum();
     if unconfirmed > 0 {
         say(&format!("  of these, {unconfirmed} flags have no fresh launches and count as regressed"));
     }
     let differ = gates.iter().zip(&judged).map(|(gate, again)| {
         let given = gate.rows.iter().filter(|row| row.stage == Stage::First);
-        given.filter(|row| row.verdict.is_some() && row.verdict != again.verdict(&row.case)).count()
+        let decided = |row: &&Row| row.reason != Some(Reason::SameInstructions);
+        let given = given.filter(|row| row.verdict.is_some()).filter(decided);
+        given.filter(|row| row.verdict != again.verdict(&row.case)).count()
     });
     let differ: usize = differ.sum();
     if differ > 0 {
@@ -85,6 +97,7 @@ fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
     }
     wrong(gates, &judged);
     found(gates, &judged);
+    instructions(gates);
     for (kernel, _) in KERNELS {
         calm(kernel, gates, &judged);
     }
@@ -96,6 +109,9 @@ fn kind(conditions: &Conditions, gates: &[&Gate]) -> anyhow::Result<()> {
 /// Prints how many gates ended with each exit code.
 fn outcomes(how: &str, outcomes: impl Iterator<Item = GateOutcome>) {
     let all: Vec<GateOutcome> = outcomes.collect();
+    if all.is_empty() {
+        return;
+    }
     let share = |code: u8| {
         let count = all.iter().filter(|outcome| outcome.exit_code() == code).count();
         let bounds = [lower_bound, upper_bound].map(|bound| bound(count, all.len(), BOUND) * 100.0);
@@ -176,6 +192,59 @@ fn found(gates: &[&Gate], judged: &[Again]) {
             lower_bound(regressed, planted.len(), BOUND) * 100.0,
             mean(&effects).exp_m1() * 100.0,
             error(&effects) * 100.0,
+        ));
+    }
+}
+
+/// Prints what instructions said.
+fn instructions(gates: &[&Gate]) {
+    let gates: Vec<&&Gate> = gates.iter().filter(|gate| gate.conditions.instructions).collect();
+    let all: Vec<(&Gate, &Counted)> =
+        gates.iter().flat_map(|gate| gate.counted.iter().map(|counted| (**gate, counted))).collect();
+    if all.is_empty() {
+        return;
+    }
+    let grew = |counted: &Counted| {
+        let [base, head] = counted.instructions;
+        Some((head? / base? - 1.0) * 100.0)
+    };
+    let is_planted = |gate: &Gate, counted: &Counted| gate.planted_in.as_ref() == Some(&counted.case);
+    let calm: Vec<&(&Gate, &Counted)> = all.iter().filter(|(gate, row)| !is_planted(gate, row)).collect();
+    let wrong: Vec<String> = calm
+        .iter()
+        .filter(|(_, row)| row.verdict == Verdict::Regressed)
+        .map(|(gate, row)| format!("{} in gate {}", row.case, gate.number))
+        .collect();
+    let largest = calm.iter().filter_map(|(_, row)| grew(row)).map(f64::abs).fold(0.0, f64::max);
+    say(&format!(
+        "  instructions, counted in {:.1} s: of {} benchmarks without planted work {} were counted, {} regressed {}, and \
+         differ by {largest:.3} % at most",
+        middle(gates.iter().map(|gate| gate.counting_s)),
+        calm.len(),
+        calm.iter().filter(|(_, row)| grew(row).is_some()).count(),
+        wrong.len(),
+        wrong.join(", "),
+    ));
+    for (kernel, _) in KERNELS {
+        let planted: Vec<&Counted> = all
+            .iter()
+            .filter(|(gate, row)| is_planted(gate, row) && kernel_of(&row.case) == kernel)
+            .map(|(_, row)| *row)
+            .collect();
+        if planted.is_empty() {
+            continue;
+        }
+        let regressed =
+            planted.iter().filter(|row| row.verdict == Verdict::Regressed && !row.advisory).count();
+        let mut named: Vec<&str> =
+            planted.iter().filter_map(|row| row.functions.first()).map(String::as_str).collect();
+        named.sort_unstable();
+        named.dedup();
+        say(&format!(
+            "  planted in {kernel}: {:+.2} % instructions (median of {}), found by them {regressed}; functions: {}",
+            middle(planted.iter().filter_map(|row| grew(row))),
+            planted.len(),
+            named.join(", "),
         ));
     }
 }
