@@ -168,7 +168,11 @@ pub mod standard {
         vec![
             MetricDef::time(WALL_TIME, "wall time"),
             MetricDef::time(CPU_TIME, "CPU time"),
-            MetricDef::new(INSTRUCTIONS, "instructions", "count", MetricKind::Size),
+            MetricDef {
+                // On a simulated processor; accepted figures say of which tools and compilers they are.
+                portability: Portability::Portable,
+                ..MetricDef::new(INSTRUCTIONS, "instructions", "count", MetricKind::Size)
+            },
             MetricDef {
                 scope: Scope::Launch,
                 ..MetricDef::new(PEAK_RSS, "peak resident set", "bytes", MetricKind::Size)

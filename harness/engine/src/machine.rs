@@ -24,6 +24,7 @@ pub fn read_machine(class: Option<&str>, gpu: Result<Option<&AdapterFacts>, &Str
     fact("kernel", System::kernel_version().ok());
     fact("arch", Some(System::cpu_arch()));
     fact("cpu", cpus.first().map(|cpu| cpu.brand().trim().to_owned()));
+    fact("cpu-features", Some(cpu_features().join(" ")));
     fact("logical-cores", Some(cpus.len()).filter(|n| *n > 0).map(|n| n.to_string()));
     fact("physical-cores", System::physical_core_count().ok().map(|n| n.to_string()));
     fact("memory-bytes", system.as_ref().map(|s| s.total_memory().to_string()));
@@ -38,6 +39,53 @@ pub fn read_machine(class: Option<&str>, gpu: Result<Option<&AdapterFacts>, &Str
     fact("gpu-backend", gpu.map(|gpu| gpu.backend.clone()));
     fact("gpu-driver", gpu.map(|gpu| gpu.driver.clone()));
     Machine::new(class, facts)
+}
+
+/// Returns the extensions of the processor that a program may choose its code by, of those that Valgrind simulates.
+#[cfg(target_arch = "x86_64")]
+fn cpu_features() -> Vec<&'static str> {
+    macro_rules! found {
+        ($($feature:tt),*) => {
+            [$(($feature, std::is_x86_feature_detected!($feature))),*]
+        };
+    }
+    let all = found!(
+        "sse3",
+        "ssse3",
+        "sse4.1",
+        "sse4.2",
+        "popcnt",
+        "aes",
+        "pclmulqdq",
+        "avx",
+        "avx2",
+        "fma",
+        "bmi1",
+        "bmi2",
+        "lzcnt",
+        "f16c",
+        "movbe",
+        "rdrand",
+        "rdseed"
+    );
+    all.into_iter().filter_map(|(feature, is_there)| is_there.then_some(feature)).collect()
+}
+
+/// Returns the extensions of the processor that a program may choose its code by.
+#[cfg(target_arch = "aarch64")]
+fn cpu_features() -> Vec<&'static str> {
+    macro_rules! found {
+        ($($feature:tt),*) => {
+            [$(($feature, std::arch::is_aarch64_feature_detected!($feature))),*]
+        };
+    }
+    let all = found!("neon", "fp16", "dotprod", "lse", "aes", "sha2", "crc", "sve");
+    all.into_iter().filter_map(|(feature, is_there)| is_there.then_some(feature)).collect()
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn cpu_features() -> Vec<&'static str> {
+    Vec::new()
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub mod baseline;
 mod case;
 pub mod ceilings;
 pub mod compare;
+mod counted;
 mod design;
 mod environment;
 pub mod file;

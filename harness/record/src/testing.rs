@@ -213,6 +213,16 @@ pub fn rows() -> Vec<GateRow> {
             ),
         ),
         row(
+            "spin/s/foreign",
+            Some(&WALL),
+            Base,
+            judgement(
+                Placement,
+                Reason::MaybeLayout { spread: 0.25_f64.ln_1p() },
+                paired_that_saw(0.2, 1.12, 0.02, 32),
+            ),
+        ),
+        row(
             "spin/s/vague",
             Some(&WALL),
             Base,

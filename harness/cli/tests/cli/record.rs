@@ -13,7 +13,7 @@ use crate::samples;
 
 const SCHEMA: &str = "schemas/run-1.schema.json";
 const GATE_SCHEMA: &str = "schemas/gate-3.schema.json";
-const BASELINE_SCHEMA: &str = "schemas/baseline-2.schema.json";
+const BASELINE_SCHEMA: &str = "schemas/baseline-3.schema.json";
 const JOURNAL_SCHEMA: &str = "schemas/journal-2.schema.json";
 
 /// With this variable set, the published schema is written instead of compared.

@@ -7,25 +7,6 @@ use perfharness_verdict::median;
 use super::{absent, values};
 use crate::measure::{Counted, RunState};
 
-/// The metrics of the harness. Instructions that another version of the tool counted are not compared with these.
-pub(super) fn harness_metrics(counting: &Counting) -> Vec<MetricDef> {
-    let mut metrics = standard::harness_metrics();
-    let version = match counting {
-        Counting::By { tool, .. } => version_number(tool),
-        Counting::Absent { .. } => None,
-    };
-    for metric in metrics.iter_mut().filter(|metric| metric.id == *standard::INSTRUCTIONS) {
-        metric.version = version.unwrap_or(metric.version);
-    }
-    metrics
-}
-
-/// Returns 3019 for `valgrind 3.19.0`: the last part of a version counts corrections.
-fn version_number(tool: &str) -> Option<u32> {
-    let mut parts = tool.rsplit(' ').next()?.split('.').map(|part| part.parse::<u32>().ok());
-    parts.next()??.checked_mul(1_000)?.checked_add(parts.next()??)
-}
-
 /// Adds the time that counting took.
 pub(super) fn with_time(counting: Counting, state: &RunState) -> Counting {
     let sides = state.cases.iter().flat_map(|case| &case.sides);
@@ -67,18 +48,6 @@ mod tests {
 
     fn by(tool: &str) -> Counting {
         Counting::By { tool: tool.into(), seconds: 0.0 }
-    }
-
-    #[test]
-    fn counts_of_another_version_of_the_tool_are_those_of_another_metric() {
-        let version = |counting: &Counting| {
-            let metrics = harness_metrics(counting);
-            metrics.iter().find(|metric| metric.id == *standard::INSTRUCTIONS).map(|metric| metric.version)
-        };
-        assert_eq!(version(&by("valgrind 3.19.0")), Some(3_019));
-        assert_eq!(version(&by("valgrind 3.26.1.GIT")), Some(3_026));
-        assert_eq!(version(&by("valgrind")), Some(1));
-        assert_eq!(version(&Counting::Absent { absent: "off".into() }), Some(1));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl StageResults {
 /// Makes the record.
 pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = harness_facts();
-    let own_metrics = counting::harness_metrics(&facts.counting);
+    let own_metrics = standard::harness_metrics();
     let mut environments: Vec<Environment> = Vec::new();
     let (mut first, mut confirmation, mut planted) =
         (StageResults::default(), StageResults::default(), StageResults::default());

@@ -8,6 +8,7 @@ use perfharness_contract::{
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, Former, SPEED_UP};
+use crate::counted::counted_under;
 use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
 /// Terms of an acceptance, beside the records.
@@ -362,6 +363,12 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
         launches: records.iter().flatten().map(|record| record.launches.len()).min().unwrap_or(0),
         range: range.filter(|[low, high]| !is_time && low != high),
         anchors: anchors.filter(|_| is_time).unwrap_or_default(),
+        under: match measured {
+            [(record, benchmark), ..] if definition.id == *standard::INSTRUCTIONS => {
+                counted_under(record, benchmark)
+            }
+            _ => BTreeMap::new(),
+        },
     })
 }
 
@@ -390,6 +397,7 @@ fn speed_up(measured: &[(&RunRecord, &BenchmarkRecord)]) -> Option<Figures> {
         launches: launches.into_iter().min().unwrap_or(0),
         range: None,
         anchors: Vec::new(),
+        under: BTreeMap::new(),
     })
 }
 

@@ -426,6 +426,7 @@ mod tests {
             launches: 8,
             range: None,
             anchors: Vec::new(),
+            under: [("tool".to_owned(), "valgrind 3.19".to_owned())].into(),
         }
     }
 
@@ -543,9 +544,9 @@ mod tests {
 
     #[test]
     fn a_version_from_the_future_is_told_apart_from_damage() {
-        let text = to_text(&baseline()).unwrap().replacen("\"format\": 2", "\"format\": 3", 1);
+        let text = to_text(&baseline()).unwrap().replacen("\"format\": 3", "\"format\": 4", 1);
         let error = parsed(text.as_bytes()).unwrap_err();
-        assert!(matches!(error, BaselineError::Version { found: 3, .. }), "{error}");
+        assert!(matches!(error, BaselineError::Version { found: 4, .. }), "{error}");
     }
 
     #[test]

@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the format of a baseline file. A reader refuses a version that it does not know.
 ///
-/// Changes: 1, the first; 2, entries have no `calibrated`, which is in a file of its own. Format 1 is still read.
-pub const BASELINE_VERSION: u32 = 2;
+/// Changes: 1, the first; 2, entries have no `calibrated`, which is in a file of its own; 3, instructions say under what they
+/// were counted. Formats 1 and 2 are still read.
+pub const BASELINE_VERSION: u32 = 3;
 
 // It guards the claims, and hardly depends on the day.
 pub use perfharness_verdict::judge::SPEED_UP;
@@ -154,6 +155,9 @@ pub struct Figures {
     pub range: Option<[f64; 2]>,
     /// For times: what the anchor took in each run, in ns; empty where it was not timed.
     pub anchors: Vec<f64>,
+    /// For instructions: what they depend on beside the code, such as the tool that counted and the compiler.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub under: BTreeMap<String, String>,
 }
 
 /// Former accepted figures of a benchmark.

@@ -17,7 +17,7 @@ use acknowledgement::acknowledge;
 use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
-use counts::{name_functions, weigh_instructions};
+use counts::{name_functions, shared_functions, weigh_instructions};
 use perfharness_contract::gpu_metric::GPU_BUSY;
 use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
@@ -72,6 +72,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     see_by_any(&mut rows);
     name_functions(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
+    remarks.extend(shared_functions(&rows));
     let (planted, unseen) = judging.planted();
     rows.extend(unseen);
     if !planted.is_empty() {
@@ -282,6 +283,12 @@ impl Judging<'_> {
         let uses_gpu = self.uses_gpu(benchmark);
         let adapter = self.record.machine.adapter();
         Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
+    }
+
+    /// Whether somebody measured by how much the layout of its code changes the time of a benchmark.
+    fn knows_layout(&self, id: &BenchmarkId) -> bool {
+        let calibrated = || self.calibrated(id)?.layout_spread;
+        self.record.compared_layouts(id).is_some() || calibrated().is_some()
     }
 
     /// The terms that a time of a benchmark is judged by.

@@ -93,6 +93,13 @@ pub enum Remark {
         /// All of them.
         of: usize,
     },
+    /// A function has more instructions in several benchmarks that regressed.
+    SharedFunction {
+        /// Its name.
+        function: String,
+        /// The benchmarks.
+        benchmarks: Vec<String>,
+    },
     /// Benchmarks were measured in several layouts.
     Layouts {
         /// Layouts of each side.

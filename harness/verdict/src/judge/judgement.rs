@@ -68,6 +68,12 @@ pub enum Reason {
     },
     /// The time cannot tell, and the instructions did not change.
     SameInstructions,
+    /// The change is no larger than what the layout of code may do, which could not be varied, and the instructions are
+    /// the same.
+    MaybeLayout {
+        /// The change that layout may make, as a log-ratio.
+        spread: f64,
+    },
     /// The interval excludes a regression, but not that it is an improvement or no change. Only in files of earlier
     /// versions.
     NotWorse,
@@ -194,6 +200,18 @@ impl Judgement {
     #[must_use]
     pub fn with_same_instructions(self) -> Self {
         Self { verdict: Verdict::Unchanged, reason: Reason::SameInstructions, ..self }
+    }
+
+    /// Takes a time that got worse for a matter of [`placement`](Verdict::Placement), if it is no larger than this
+    /// log-ratio.
+    #[must_use]
+    pub fn with_layout_up_to(self, spread: f64) -> Self {
+        let is_within = self.evidence.effect().is_some_and(|effect| effect.abs() <= spread);
+        if self.verdict == Verdict::Regressed && is_within {
+            Self { verdict: Verdict::Placement, reason: Reason::MaybeLayout { spread }, ..self }
+        } else {
+            self
+        }
     }
 
     /// Whether it is a time that was measured and cannot tell: on a calmer machine it might.

@@ -77,8 +77,15 @@ pub enum Why {
     },
     /// The unit, kind, direction or use as a work counter of a metric is not the one that was accepted.
     OtherMetric,
-    /// The accepted figures are those of another version of the tool that counts.
-    OtherTool,
+    /// The accepted figures were counted under something that instructions depend on, and that is not as it was.
+    CountedUnder {
+        /// Name of the fact.
+        name: String,
+        /// The fact when the figures were accepted, where it was known.
+        accepted: Option<String>,
+        /// The fact now.
+        now: Option<String>,
+    },
     /// It ended in this way.
     Ended(End),
     /// It is left out, and was not before.

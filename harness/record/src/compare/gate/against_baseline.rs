@@ -9,6 +9,7 @@ use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures};
 use crate::compare::report::{Against, GateRow, Remark};
+use crate::counted::{OtherFact, counted_under, first_other};
 use crate::{BenchmarkRecord, ComparisonRecord, Section};
 
 /// The spread of wall times between runs, over all benchmarks of a baseline.
@@ -130,10 +131,6 @@ impl Judging<'_> {
         // The role that was accepted holds.
         let subject = self.subject(&benchmark.id, entry.role, definition);
         if !figures.is_of(definition) {
-            // Another version of the tool counts in another way, and the code is the same.
-            if definition.id == *standard::INSTRUCTIONS {
-                return Some(subject.advise_absence(Judgement::skipped(Why::OtherTool)));
-            }
             let (from, to) = (figures.version, definition.version);
             // The base defines the metrics, where there is one.
             if self.record.base.is_some() {
@@ -141,6 +138,13 @@ impl Judging<'_> {
             }
             let redefined = Judgement::redefined(from, to);
             return Some(if from == to { Judgement::changed([Why::OtherMetric]) } else { redefined });
+        }
+        if definition.id == *standard::INSTRUCTIONS
+            && let now = counted_under(self.record, benchmark)
+            && let Some(OtherFact { name, accepted, now }) = first_other(&figures.under, &now)
+        {
+            let why = Why::CountedUnder { name, accepted, now };
+            return Some(subject.advise_absence(Judgement::skipped(why)));
         }
         let is_judged = figures.work || definition.direction != Direction::Neutral;
         let found = benchmark.metrics.get(definition.id.as_str());

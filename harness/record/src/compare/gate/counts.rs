@@ -1,11 +1,13 @@
 //! Times and instructions of a benchmark, held against each other. Neither rules alone: other code may take as long, and the
 //! same code longer. Where a benchmark regressed, the functions that have more instructions are named.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use perfharness_contract::{Number, standard};
 use perfharness_verdict::judge::{Advisory, Evidence, Judgement, Verdict};
 
 use super::Judging;
-use crate::compare::{Against, GateRow, GrownFunction};
+use crate::compare::{Against, GateRow, GrownFunction, Remark};
 use crate::{BenchmarkRecord, FunctionCount};
 
 /// The share of the wall time that a benchmark must spend on processors for its instructions to stand for its time.
@@ -19,6 +21,11 @@ const LEAST_NEW: f64 = 0.006;
 /// Functions of a row that are named at most.
 const MOST_NAMED: usize = 10;
 
+/// Difference of instructions up to which they are the same.
+const SAME: f64 = 5e-4;
+/// Share by which the layout of code may change a time where nobody knows its spread.
+const UNKNOWN_LAYOUT: f64 = 0.25;
+
 /// Lets instructions decide where the time of the same benchmark cannot tell, and excuses more of them where the time surely did
 /// not grow.
 pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
@@ -28,11 +35,15 @@ pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
         let base = head.and_then(|head| judging.record.base_section()?.benchmark(&head.id));
         // A count that varied proves nothing where it meets the other.
         let decides = head.is_some_and(computes) && head.into_iter().chain(base).all(is_steady);
+        let layout_is_known = head.is_some_and(|head| judging.knows_layout(&head.id));
         let Ok([time, counted]) = rows.get_disjoint_mut([at, counted]) else { continue };
         let (time, counted) = (&mut time.judgement, &mut counted.judgement);
         match counted.verdict {
             Verdict::Unchanged if decides && time.cannot_tell() => {
                 *time = time.clone().with_same_instructions();
+            }
+            Verdict::Unchanged if decides && !layout_is_known && is_same(counted) => {
+                *time = time.clone().with_layout_up_to(UNKNOWN_LAYOUT.ln_1p());
             }
             Verdict::Regressed if growth(counted).is_some_and(|growth| time.surely_not_slower(growth)) => {
                 *counted = counted.clone().advise(Advisory::NotSlower);
@@ -48,6 +59,10 @@ fn growth(counted: &Judgement) -> Option<f64> {
         Evidence::Size { baseline, candidate, .. } => Some(candidate / baseline - 1.0),
         _ => None,
     }
+}
+
+fn is_same(counted: &Judgement) -> bool {
+    growth(counted).is_some_and(|growth| growth.abs() <= SAME)
 }
 
 /// Whether the instructions of a benchmark did not vary.
@@ -97,6 +112,23 @@ fn grown(before: &BenchmarkRecord, now: &BenchmarkRecord) -> Vec<GrownFunction> 
     grown.sort_by(|a, b| b.0.total_cmp(&a.0));
     grown.truncate(MOST_NAMED);
     grown.into_iter().map(|(_, function)| function).collect()
+}
+
+/// Returns a remark on each function that grew most in several benchmarks, that of most benchmarks first.
+pub(super) fn shared_functions(rows: &[GateRow]) -> Vec<Remark> {
+    let mut benchmarks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in rows {
+        if let Some(function) = row.functions.first() {
+            benchmarks.entry(&function.name).or_default().insert(&row.benchmark);
+        }
+    }
+    let mut shared: Vec<_> = benchmarks.into_iter().filter(|(_, benchmarks)| benchmarks.len() > 1).collect();
+    shared.sort_by_key(|(_, benchmarks)| std::cmp::Reverse(benchmarks.len()));
+    let remark = |(function, benchmarks): (&str, BTreeSet<&str>)| Remark::SharedFunction {
+        function: function.to_owned(),
+        benchmarks: benchmarks.into_iter().map(str::to_owned).collect(),
+    };
+    shared.into_iter().map(remark).collect()
 }
 
 /// Returns the row with the instructions of the benchmark whose wall time a row is about, against the same figures.

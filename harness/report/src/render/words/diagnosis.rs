@@ -8,7 +8,9 @@ use perfharness_record::compare::{GateRow, GrownFunction};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Evidence, Verdict};
+use perfharness_verdict::judge::{Evidence, Judgement, Verdict};
+
+use super::change;
 
 /// Number of causes that a sentence names; nobody would read more.
 const NAMED: usize = 4;
@@ -44,12 +46,12 @@ pub(in crate::render) fn diagnosis(row: &GateRow, rows: &[GateRow]) -> Option<St
     };
     // Counts first, because they have no noise; then the largest movement.
     moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
-    let by_function = functions(&row.functions);
+    let by_function = format!("{}{}", functions(&row.functions), beside_it(row, rows));
     if moved.is_empty() {
         let is_time = row.judgement.evidence.effect().is_some();
         let alone = ": no count, size or other time of it moved as well, so the same work takes longer";
         // Other instructions are no count of what is computed, but they are other work.
-        let is_alone = is_time && by_function.is_empty();
+        let is_alone = is_time && row.functions.is_empty();
         return Some(format!("{own}{}{by_function}", if is_alone { alone } else { "" }));
     }
     let more = moved.len().saturating_sub(NAMED);
@@ -72,6 +74,39 @@ fn functions(grown: &[GrownFunction]) -> String {
     };
     let named: Vec<String> = grown.iter().take(NAMED_FUNCTIONS).map(one).collect();
     if named.is_empty() { String::new() } else { format!("; by function: {}", named.join("; ")) }
+}
+
+/// Says of a time that got worse what its instructions did, where they did not grow as much as matters, and of
+/// instructions what their time did; empty where neither is known.
+fn beside_it(row: &GateRow, rows: &[GateRow]) -> String {
+    let of = |metric: &str| {
+        rows.iter().find(|other| {
+            other.benchmark == row.benchmark
+                && other.against == row.against
+                && other.metric.as_deref() == Some(metric)
+        })
+    };
+    match row.metric.as_deref() {
+        Some(standard::WALL_TIME) => match of(standard::INSTRUCTIONS).map(|other| &other.judgement) {
+            Some(Judgement {
+                verdict: Verdict::Unchanged,
+                evidence: Evidence::Size { baseline, candidate, .. },
+                ..
+            }) => format!(
+                "; instructions {}: so caches, waiting, or where code and data lie",
+                units::relative(candidate / baseline)
+            ),
+            _ => String::new(),
+        },
+        Some(standard::INSTRUCTIONS) => {
+            let Some(time) = of(standard::WALL_TIME) else { return String::new() };
+            let can_tell = matches!(time.judgement.verdict, Verdict::Regressed);
+            change(time)
+                .filter(|_| !can_tell && time.judgement.evidence.effect().is_some())
+                .map_or_else(String::new, |change| format!("; the time itself cannot tell: {change}"))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns the weight of a figure as evidence, largest first.
@@ -261,6 +296,30 @@ mod tests {
     fn a_time_that_moved_alone_says_so() {
         let rows: Vec<GateRow> = sample::rows().into_iter().filter(is_slower).take(1).collect();
         assert!(diagnosis(&rows[0], &rows).unwrap().contains("the same work takes longer"));
+    }
+
+    #[test]
+    fn a_time_says_what_its_instructions_did_and_instructions_what_their_time_did() {
+        let policy = perfharness_verdict::judge::SizePolicy::INSTRUCTIONS;
+        let counted = |now| {
+            let judged = perfharness_verdict::judge::judge_size(1e6, now, policy, Direction::Lower);
+            let count = row(standard::INSTRUCTIONS, "instructions", "count", 1e6, now);
+            GateRow { judgement: judged.unwrap(), ..count }
+        };
+        let slower: GateRow = sample::rows().into_iter().find(is_slower).unwrap();
+        let slower = GateRow { benchmark: "w/c/v".into(), against: Against::Base, ..slower };
+        let told = diagnosis(&slower, &[slower.clone(), counted(1.001e6)]).unwrap();
+        assert!(
+            told.ends_with("instructions +0.100 %: so caches, waiting, or where code and data lie"),
+            "{told}"
+        );
+        let more = counted(1.05e6);
+        let told = diagnosis(&more, &[slower.clone(), more.clone()]).unwrap();
+        assert!(!told.contains("cannot tell"), "{told}");
+        let unsure = sample::rows().into_iter().find(|row| row.benchmark == "spin/s/vague").unwrap();
+        let unsure = GateRow { benchmark: "w/c/v".into(), ..unsure };
+        let told = diagnosis(&more, &[unsure, more.clone()]).unwrap();
+        assert!(told.contains("; the time itself cannot tell: +1.00 % ["), "{told}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use perfharness_record::compare::{Against, GateReport, GateRow, REPORT_VERSION, Remark, Tally};
+use perfharness_record::plain_text::plain;
 use perfharness_record::{short_commit, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, GateOutcome, Verdict};
@@ -207,6 +208,12 @@ fn remark(remark: &Remark) -> Cow<'_, str> {
         }
         Remark::Unneeded { metric, reason } => format!("{} is not needed any more", of(metric, reason)),
         Remark::Planted { seen, of } => format!("planted slowdowns that were seen: {seen} of {of}"),
+        Remark::SharedFunction { function, benchmarks } => format!(
+            "one function may be the cause of {} regressions: `{}` has more instructions in {}",
+            benchmarks.len(),
+            plain(function),
+            some(benchmarks)
+        ),
         Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
         Remark::OneLayout { benchmarks, reason } => {
             format!("code layout is not varied for {}, because {reason}", some(benchmarks))

@@ -1,6 +1,7 @@
 //! The sentence of a judgement.
 
 use perfharness_record::compare::{Against, GateRow};
+use perfharness_record::plain_text::plain;
 use perfharness_record::units;
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Advisory, End, Evidence, Reason, SPEED_UP, Suspicion, Verdict, Why};
@@ -92,6 +93,7 @@ fn tells_sight(reason: &Reason) -> bool {
             | Reason::WithinThreshold
             | Reason::AcrossThreshold
             | Reason::WithinLayouts { .. }
+            | Reason::MaybeLayout { .. }
             | Reason::NotConfirmed
     )
 }
@@ -162,6 +164,10 @@ fn because(row: &GateRow) -> String {
             format!("within the {} by which layouts of the same code differ", percent(spread.exp_m1()))
         }
         Reason::SameInstructions => "the time cannot tell, and the instructions did not change".into(),
+        Reason::MaybeLayout { spread } => format!(
+            "the instructions are the same, and the layout of code, which could not be varied here, may change a time by {}",
+            percent(spread.exp_m1())
+        ),
         Reason::NotWorse => "not worse by that, and perhaps better".into(),
         Reason::TooFewLaunches { launches, needed } => {
             format!("{launches} of the {needed} launches that a verdict needs")
@@ -220,7 +226,15 @@ fn said(why: &Why) -> String {
         Why::OtherMetric => {
             "figures were accepted with another unit, kind, direction or use as a work counter".into()
         }
-        Why::OtherTool => "another version of the tool counted the accepted figures".into(),
+        Why::CountedUnder { name, accepted, now } => {
+            let told = |fact: &Option<String>| fact.as_deref().map_or("not known".into(), plain);
+            format!(
+                "instructions depend on `{}`, which was {} when they were accepted, and is {} now",
+                plain(name),
+                told(accepted),
+                told(now)
+            )
+        }
         Why::Ended(end) => ended(end),
         Why::LeftOut(end) => format!("it was measured before, and is left out now: {}", ended(end)),
         Why::BaseEnded(end) => format!("the base ended as {}", ended(end)),
