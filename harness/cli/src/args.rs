@@ -230,8 +230,11 @@ pub(crate) struct ProfileOpts {
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', default_value = "svg")]
     pub(crate) format: Vec<ProfileFormat>,
     /// Seconds to profile each benchmark for
-    #[arg(long, value_name = "N", value_parser = seconds, default_value = "2")]
+    #[arg(long, value_name = "N", value_parser = seconds, default_value = "2", conflicts_with = "instructions")]
     pub(crate) seconds: Duration,
+    /// Count the instructions of each stack instead, on Valgrind's simulated processor
+    #[arg(long)]
+    pub(crate) instructions: bool,
     /// Build the merge base with this commit and the code here, and compare each benchmark with itself at the base
     #[arg(long, value_name = "REF", conflicts_with = "base_worker")]
     pub(crate) base: Option<String>,

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use perfharness_contract::protocol::{ProfileClock, SampleReply, Stack};
 
+/// Unit of a profile in which every instruction was counted: each is met once.
+pub const INSTRUCTIONS: &str = "instructions";
+
 /// Stacks of all profiled samples of one benchmark.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StackProfile {

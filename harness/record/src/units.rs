@@ -8,6 +8,7 @@ pub fn value(unit: &str, value: f64) -> String {
         "ns" => duration(value),
         "bytes" => bytes(value),
         "count" => count(value),
+        "instructions" => format!("{} {unit}", count(value.round())),
         "share" => percent(value),
         "Hz" => format!("{}Hz", scaled(value)),
         "/s" => format!("{}/s", scaled(value)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use perfharness_contract::{Effort, OutcomeKind};
-use perfharness_engine::measure::{Interrupted, ProcessExecutor, profile_side};
+use perfharness_engine::measure::{Interrupted, ProcessExecutor, StackCounter, profile_side};
 use perfharness_engine::plan::{CasePlan, Plan};
 use perfharness_engine::run::{BaseBuild, ComparedWith, RunSpec};
 use perfharness_engine::source_state;
@@ -37,14 +37,17 @@ pub(super) fn profile(opts: &ProfileOpts, config: &Config, terminal: &Terminal) 
     let of_base = planned.base().map(|base| &base.catalog);
     let failed = [Some(planned.catalog()), of_base].into_iter().flatten().any(workers_failed);
     let folder = opts.out.clone().unwrap_or_else(|| default_path(&source_state()).with_file_name(FOLDER));
-    let subject = Profiling {
-        plan: planned.plan(),
-        executor: planned.executor(),
-        work: opts.seconds,
-        run: None,
-        terminal,
+    let profiler = if opts.instructions {
+        let counter = planned.stack_counter();
+        let why =
+            |why| anyhow::anyhow!("--instructions cannot count here: {why}; `perfharness doctor` says more");
+        Profiler::Instructions(Box::new(counter.map_err(why)?))
+    } else {
+        Profiler::Samples { executor: planned.executor(), work: opts.seconds }
     };
-    let taken = subject.take(|_| None);
+    let uncountable = |side: &Side| planned.uncountable(side).filter(|_| opts.instructions);
+    let taken = Profiling { plan: planned.plan(), profiler, run: None, terminal }
+        .take(|side| uncountable(side).map(Profiled::absent));
     // What was built lasts until it was profiled.
     drop(versions);
     let written = write(&folder, &taken.shots, &formats(&opts.format), Former::Kept, &taken.occasion)?;
@@ -72,8 +75,8 @@ pub(super) fn beside(
         (outcome.kind != OutcomeKind::Ok).then(|| Profiled::ended(outcome))
     };
     let run = Some(record.run.id.clone());
-    let subject = Profiling { plan, executor, work: DEFAULT_WORK, run, terminal };
-    let taken = subject.take(known);
+    let profiler = Profiler::Samples { executor, work: DEFAULT_WORK };
+    let taken = Profiling { plan, profiler, run, terminal }.take(known);
     let folder = path.with_file_name(FOLDER);
     let written = write(&folder, &taken.shots, &[ProfileFormat::Svg], Former::Replaced, &taken.occasion)?;
     if show {
@@ -127,11 +130,18 @@ fn formats(asked: &[ProfileFormat]) -> Vec<ProfileFormat> {
     formats
 }
 
+/// The source of profiles.
+enum Profiler {
+    /// The workers' own, which look at the stack now and then.
+    Samples { executor: ProcessExecutor, work: Duration },
+    /// A simulated processor, which counts.
+    Instructions(Box<StackCounter>),
+}
+
 /// Benchmarks to profile.
 struct Profiling<'a> {
     plan: &'a Plan,
-    executor: ProcessExecutor,
-    work: Duration,
+    profiler: Profiler,
     run: Option<String>,
     terminal: &'a Terminal,
 }
@@ -162,7 +172,10 @@ impl Profiling<'_> {
             let label = case.label();
             self.terminal.hint(&format!("profiling {label}/{}{base}", side.benchmark.variant));
         }
-        profile_side(self.plan, side, &mut self.executor, self.work)
+        match &mut self.profiler {
+            Profiler::Samples { executor, work } => profile_side(self.plan, side, executor, *work),
+            Profiler::Instructions(counter) => counter.count(self.plan, side),
+        }
     }
 }
 

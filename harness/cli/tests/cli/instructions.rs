@@ -1,10 +1,12 @@
 //! Instructions on a simulated processor.
 
 use std::path::Path;
+use std::process::Command;
 
 use perfharness_contract::standard::{CPU_TIME, INSTRUCTIONS, WALL_TIME};
 use perfharness_record::{Counting, MetricRecord};
 use rstest::rstest;
+use serde_json::Value;
 
 use crate::fixture::{Call, Harness, PROGRAM, VALGRIND, require_system, require_tool};
 use crate::two_builds::Gated;
@@ -67,6 +69,88 @@ fn a_python_program_that_knows_nothing_of_it_is_counted() {
     assert_ne!(count("loop").value, count("counter").value);
 }
 
+/// Compiles the worker in C into the folder of the harness.
+fn c_worker(harness: &Harness, name: &str, more: u32) {
+    harness.write("worker.c", include_str!("../workers/c_worker.c"));
+    let output = harness.path(name);
+    let done = Command::new("cc")
+        .args(["-O2", "-g", &format!("-DMORE={more}"), "-o"])
+        .args([&output, &harness.path("worker.c")])
+        .status();
+    assert!(done.unwrap().success());
+}
+
+#[test]
+fn a_tenth_of_a_percent_more_work_in_a_program_in_c_is_found_with_its_function() {
+    if !(can_count() && require_tool(&["cc", "--version"])) {
+        return;
+    }
+    let harness = Harness::new();
+    harness.write(
+        "perfharness.toml",
+        "[[gate.limit]]\nbenchmark = \"churn\"\nmetric = \"instructions\"\nrelative = 0.0009\n",
+    );
+    c_worker(&harness, "before", 0);
+    c_worker(&harness, "after", 100);
+    let gate = |worker: &str| {
+        let call = harness
+            .call("gate churn --effort quick --launches 2 --format json --base-worker ./before --worker");
+        counting(call.args([worker])).done().json()
+    };
+    let row = |report: &Value| {
+        let rows = report["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["metric"] == INSTRUCTIONS).unwrap().clone()
+    };
+    let same = row(&gate("./before -"));
+    assert_eq!(same["judgement"]["verdict"], "unchanged", "{same}");
+    let more = row(&gate("./after"));
+    assert_eq!(more["judgement"]["verdict"], "regressed", "{more}");
+    assert_eq!(more["functions"][0]["name"], "churn", "{more}");
+}
+
+#[test]
+fn a_profile_of_instructions_needs_nothing_of_the_worker() {
+    if !(can_count() && require_tool(&["cc", "--version"])) {
+        return;
+    }
+    let harness = Harness::new();
+    c_worker(&harness, "worker", 0);
+    let call = harness
+        .call("profile churn --instructions --out graphs --format svg,folded,callgrind --worker ./worker");
+    counting(call).done().code(0);
+    // Its own functions alone: not the protocol, nor those that called it.
+    let folded = harness.read("graphs/churn-c-plain.folded");
+    let counts = |function: &str| {
+        let line = folded
+            .lines()
+            .find(|line| line.contains(&format!("{function} ")))
+            .unwrap_or_else(|| panic!("{folded}"));
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert!(folded.lines().all(|line| line.starts_with("churn/c/plain;")), "{folded}");
+    assert!(counts("churn") > 100_000, "{folded}");
+    assert!(harness.read("graphs/churn-c-plain.svg").contains("instructions"));
+    let graph = harness.read("graphs/churn-c-plain.callgrind");
+    assert!(graph.starts_with("# callgrind format\n") && graph.contains(" churn\n"), "{graph}");
+    if require_tool(&["callgrind_annotate", "--version"]) {
+        let told = Command::new("callgrind_annotate")
+            .arg(harness.path("graphs/churn-c-plain.callgrind"))
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.lines().any(|line| line.ends_with("???:churn")), "{told}");
+    }
+}
+
+#[test]
+fn a_profile_of_instructions_without_a_tool_says_what_is_missing() {
+    let harness = Harness::new();
+    let call = harness.call("profile spin --instructions");
+    call.env(VALGRIND, "").worker("good").done().code(1).says(&["--instructions", "is empty", "doctor"]);
+    let call = harness.call("profile spin --instructions --seconds 3");
+    call.worker("good").done().code(2).says(&["--seconds"]);
+}
+
 #[rstest]
 #[case::forks(
     "pid = os.fork()\n    if pid == 0:\n        os._exit(0)\n    os.waitpid(pid, 0)",
@@ -125,7 +209,7 @@ fn the_configuration_can_say_that_nothing_is_counted() {
 }
 
 /// Gates the built-in program with `factor` times the work against itself, with so few launches that times decide nothing.
-fn gated(harness: &Harness, factor: &str) -> (i32, serde_json::Value) {
+fn gated(harness: &Harness, factor: &str) -> (i32, Value) {
     let worker = |factor: &str| format!("env PERFHARNESS_KNOWN_WORK=time={factor} {} worker", word(PROGRAM));
     let call = harness.call("gate known-work/spin/w101 --effort quick --launches 8 --format json");
     let call = call.args(["--base-worker", &worker("1.000"), "--worker", &worker(factor)]);

@@ -28,6 +28,18 @@ const PINNED: [(&str, &str); 2] = [
     ("PYTHONHASHSEED", "0"),
 ];
 
+/// Callers that tell stacks apart.
+const DEEPEST: u32 = 64;
+
+/// What counts are kept apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// The function.
+    Functions,
+    /// The function and those that it was called by.
+    Stacks,
+}
+
 /// An installed Valgrind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callgrind {
@@ -64,7 +76,7 @@ impl Callgrind {
     }
 
     /// The command by which a worker runs on the simulated processor, with its files in `folder`.
-    pub(super) fn around(&self, worker: &WorkerCommand, folder: &Path) -> WorkerCommand {
+    pub(super) fn around(&self, worker: &WorkerCommand, folder: &Path, detail: Detail) -> WorkerCommand {
         let place = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let options = [
             self.program.to_string_lossy().into_owned(),
@@ -79,7 +91,11 @@ impl Callgrind {
         ];
         let pinned = PINNED.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let env: BTreeMap<String, String> = pinned.into_iter().chain(worker.env.clone()).collect();
-        let command = options.into_iter().chain(worker.in_layout(0)).collect();
+        let detail = match detail {
+            Detail::Functions => Vec::new(),
+            Detail::Stacks => vec![format!("--separate-callers={DEEPEST}"), "--separate-recs=1".into()],
+        };
+        let command = options.into_iter().chain(detail).chain(worker.in_layout(0)).collect();
         WorkerCommand { command, env, layouts: Vec::new(), ..worker.clone() }
     }
 
@@ -112,7 +128,7 @@ impl Control<'_> {
     /// When the process does not obey, or wrote something else.
     pub(super) fn take(&mut self) -> Result<Counts, String> {
         self.say(&["dump"])?;
-        self.read_next()
+        self.read_next(Counts::read)
     }
 
     /// Takes the instructions since the last time, and ends counting: all else is faster.
@@ -121,17 +137,26 @@ impl Control<'_> {
     /// As [`Self::take`].
     pub(super) fn take_and_end(&mut self) -> Result<Counts, String> {
         self.say(&["dump", "instrumentation off"])?;
-        self.read_next()
+        self.read_next(Counts::read)
     }
 
-    fn read_next(&mut self) -> Result<Counts, String> {
+    /// Takes the instructions of each stack since the last time.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub(super) fn take_stacks(&mut self) -> Result<BTreeMap<Vec<String>, u64>, String> {
+        self.say(&["dump"])?;
+        self.read_next(stacks)
+    }
+
+    fn read_next<T>(&mut self, read: fn(&str) -> Option<T>) -> Result<T, String> {
         self.dumps += 1;
         let path = self.folder.join(format!("{COUNTS}{}.{}", self.pid, self.dumps));
         let text = std::fs::read_to_string(&path)
             .map_err(|error| format!("Valgrind wrote no counts, or their file cannot be read: {error}"))?;
         // A worker may be counted some hundred times.
         let _ = std::fs::remove_file(&path);
-        Counts::read(&text).ok_or_else(|| "Valgrind wrote a file without a total".to_owned())
+        read(&text).ok_or_else(|| "Valgrind wrote a file without a total".to_owned())
     }
 
     /// The id of the process.
@@ -186,36 +211,71 @@ pub(super) struct Counts {
 impl Counts {
     /// Reads a file in the format of Callgrind; `None` if it has no total.
     fn read(text: &str) -> Option<Self> {
-        let mut names: BTreeMap<&str, &str> = BTreeMap::new();
-        let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
-        let (mut function, mut is_of_call, mut total) = ("", false, None);
-        for line in text.lines() {
-            if let Some((key, value)) = line.split_once('=') {
-                is_of_call = key == "calls";
-                if key == "fn" || key == "cfn" {
-                    // A name is written once, and its number thereafter.
-                    let (number, name) = value.split_once(' ').unwrap_or((value, ""));
-                    let name =
-                        if name.is_empty() { names.get(number).copied().unwrap_or(number) } else { name };
-                    names.insert(number, name);
-                    function = if key == "fn" { name } else { function };
-                }
-            } else if let Some(rest) = line.strip_prefix("totals:") {
-                total = rest.split_whitespace().next()?.parse().ok();
-            } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
-                // The line behind `calls` has what the call cost in all, which its functions have, too.
-                let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
-                if let Some(cost) = cost.filter(|_| !std::mem::take(&mut is_of_call)) {
-                    *functions.entry(function).or_default() += cost;
-                }
-            }
-        }
+        let (total, functions) = costs(text)?;
         let mut named: BTreeMap<String, u64> = BTreeMap::new();
         for (name, cost) in functions {
             *named.entry(plain_name(name).to_owned()).or_default() += cost;
         }
-        Some(Self { total: total?, functions: named })
+        Some(Self { total, functions: named })
     }
+}
+
+/// Reads the instructions of each stack, its outermost function first; `None` if there is no total.
+fn stacks(text: &str) -> Option<BTreeMap<Vec<String>, u64>> {
+    let mut stacks: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    for (name, cost) in costs(text)?.1 {
+        *stacks.entry(frames(name)).or_default() += cost;
+    }
+    Some(stacks)
+}
+
+/// Divides `f'caller'outermost` into names, the outermost first. A lifetime in a name is no caller.
+fn frames(name: &str) -> Vec<String> {
+    let mut frames: Vec<&str> = Vec::new();
+    let mut begin = 0;
+    for (at, _) in name.match_indices('\'') {
+        let is_of_name = name[..at].ends_with(['<', '&', ' ', '(', ',']);
+        if !is_of_name && at > begin {
+            frames.push(&name[begin..at]);
+            begin = at + 1;
+        }
+    }
+    frames.push(&name[begin..]);
+    let is_depth = |frame: &&str| frame.bytes().all(|byte| byte.is_ascii_digit());
+    frames
+        .into_iter()
+        .rev()
+        .filter(|frame| !is_depth(frame))
+        .map(|frame| plain_name(frame).to_owned())
+        .collect()
+}
+
+/// Returns the total of a file in the format of Callgrind, and the own cost of each function by its name there.
+fn costs(text: &str) -> Option<(u64, BTreeMap<&str, u64>)> {
+    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut function, mut is_of_call, mut total) = ("", false, None);
+    for line in text.lines() {
+        if let Some((key, value)) = line.split_once('=') {
+            is_of_call = key == "calls";
+            if key == "fn" || key == "cfn" {
+                // A name is written once, and its number thereafter.
+                let (number, name) = value.split_once(' ').unwrap_or((value, ""));
+                let name = if name.is_empty() { names.get(number).copied().unwrap_or(number) } else { name };
+                names.insert(number, name);
+                function = if key == "fn" { name } else { function };
+            }
+        } else if let Some(rest) = line.strip_prefix("totals:") {
+            total = rest.split_whitespace().next()?.parse().ok();
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+            // The line behind `calls` has what the call cost in all, which its functions have, too.
+            let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
+            if let Some(cost) = cost.filter(|_| !std::mem::take(&mut is_of_call)) {
+                *functions.entry(function).or_default() += cost;
+            }
+        }
+    }
+    Some((total?, functions))
 }
 
 /// Returns the name of a function without what differs between builds of the same code: the hash that rustc adds, and the
@@ -257,6 +317,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stack_is_a_function_and_its_callers() {
+        let text = "events: Ir\nfn=(1) w::leaf::h0123456789abcdef'w::run::hfedcba9876543210'main\n3 7\n\
+                    cfn=(2) memcpy'w::leaf::h0123456789abcdef'w::run::hfedcba9876543210'main\ncalls=1 0\n3 90\n\
+                    fn=(2)\n0 90\nfn=(3) <&'a T as D>::fmt'main\n1 5\nfn=(4) w::walk'2'main\n1 4\ntotals: 106\n";
+        let stack =
+            |frames: &[&str], cost| (frames.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>(), cost);
+        let due = [
+            stack(&["main", "w::run", "w::leaf"], 7),
+            stack(&["main", "w::run", "w::leaf", "memcpy"], 90),
+            stack(&["main", "<&'a T as D>::fmt"], 5),
+            stack(&["main", "w::walk"], 4),
+        ];
+        assert_eq!(stacks(text).unwrap(), due.into());
+        assert_eq!(stacks("fn=(1) f\n1 2\n"), None);
+    }
+
+    #[test]
     fn hashes_and_depths_are_no_part_of_a_name() {
         assert_eq!(plain_name("a::b::hdeadbeefdeadbeef"), "a::b");
         assert_eq!(plain_name("a::handle"), "a::handle");
@@ -273,7 +350,7 @@ mod tests {
             layouts: Vec::new(),
             ..WorkerCommand::default()
         };
-        let around = tool.around(&worker, Path::new("/f"));
+        let around = tool.around(&worker, Path::new("/f"), Detail::Functions);
         assert_eq!(around.command[0], "/v/valgrind");
         assert_eq!(around.command[around.command.len() - 2..], ["python", "w.py"]);
         assert!(around.command.contains(&"--callgrind-out-file=/f/counts.%p".to_owned()));

@@ -6,6 +6,7 @@
 //! all three samples are as they should be: what the middle one has too much, the first gains and the second loses.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +21,7 @@ use serde_json::Value;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tempfile::TempDir;
 
-use super::callgrind::{Callgrind, Control, Counts};
+use super::callgrind::{Callgrind, Control, Counts, Detail};
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use super::order::PlacementRounds;
 use super::{Event, ProcessExecutor};
@@ -32,8 +33,10 @@ const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placemen
 const SAMPLE_NS: u64 = 20_000_000;
 /// Most iterations of such a sample.
 const MOST_ITERATIONS: u64 = 1 << 20;
-/// Most times that samples of `k`, `2k` and `3k` iterations are taken.
+/// Most times that samples of `k`, `2k` and `3k` iterations are taken, and the growth of `k` from one time to the next: what
+/// does not agree in a short sample may do so in a longer one.
 const MOST_TAKES: usize = 3;
+const LONGER: u64 = 2;
 /// Relative difference up to which two figures agree. A number with a digit more costs the protocol a thousandth of that.
 const AGREE: f64 = 3e-4;
 /// Functions of a benchmark that are kept at most, and the share of its instructions that one must have.
@@ -174,8 +177,11 @@ pub(crate) fn count_sides(
         }
     };
     let own = |number: usize| folder.path().join(number.to_string());
-    let around =
-        workers.iter().enumerate().map(|(number, worker)| tool.around(worker, &own(number))).collect();
+    let around = workers
+        .iter()
+        .enumerate()
+        .map(|(number, worker)| tool.around(worker, &own(number), Detail::Functions))
+        .collect();
     let executor = ProcessExecutor::new(around, Arc::clone(interrupted));
     let start_ns = executor.now_ns();
     let until = |time: Duration| start_ns + time.as_nanos() as u64;
@@ -317,14 +323,8 @@ impl Counter<'_> {
     }
 
     fn start(&mut self, worker: usize, left: Duration) -> Result<Open, Stopped> {
-        let options = LaunchOptions {
-            // A driver would run on the simulated processor, too.
-            device: "none".into(),
-            // The simulator's own memory is no part of the worker's.
-            memory_limit_bytes: None,
-            deadline: self.plan.timeout.min(left),
-            ..LaunchOptions::of(self.plan)
-        };
+        let options =
+            LaunchOptions { deadline: self.plan.timeout.min(left), ..LaunchOptions::simulated(self.plan) };
         let folder = self.folder.path().join(worker.to_string());
         // One that ended before left files there.
         let _ = std::fs::remove_dir_all(&folder);
@@ -360,14 +360,17 @@ impl Turn<'_, '_> {
             // This fills caches and pools, and binds functions that are bound when they are first called.
             self.sample(handle, round, 2 * iterations)?;
         }
-        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |part, iterations| {
-            if part == Part::First {
-                self.control.begin().map_err(Stopped::Ended)?;
-            }
-            self.sample(handle, round, iterations)?;
-            let taken = if part == Part::Last { self.control.take_and_end() } else { self.control.take() };
-            taken.map_err(Stopped::Ended)
-        })?;
+        let longest = (LONG_NS / reply.wall_ns.max(1)).max(iterations);
+        let PerIteration { pairs, agree, iterations, functions } =
+            per_iteration(iterations..=longest, |part, iterations| {
+                if part == Part::First {
+                    self.control.begin().map_err(Stopped::Ended)?;
+                }
+                self.sample(handle, round, iterations)?;
+                let taken =
+                    if part == Part::Last { self.control.take_and_end() } else { self.control.take() };
+                taken.map_err(Stopped::Ended)
+            })?;
         let pid = self.control.pid();
         let deadline = self.deadline()?;
         let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
@@ -402,6 +405,8 @@ impl Turn<'_, '_> {
 struct PerIteration {
     /// By each pair of samples that counts.
     pairs: Vec<f64>,
+    /// Iterations by which the last samples differ.
+    iterations: u64,
     /// True if both of one take agree.
     agree: bool,
     /// By function, from the last pair.
@@ -420,14 +425,17 @@ enum Part {
     Last,
 }
 
-/// Returns what an iteration costs by samples of `k`, `2k` and `3k` iterations.
+/// Returns what an iteration costs by samples of `k`, `2k` and `3k` iterations, with `k` in this range.
 fn per_iteration<E>(
-    k: u64,
+    range: RangeInclusive<u64>,
     mut sample: impl FnMut(Part, u64) -> Result<Counts, E>,
 ) -> Result<PerIteration, E> {
-    let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
     let mut found = PerIteration::default();
+    let mut next = *range.start();
     for _ in 0..MOST_TAKES {
+        let k = next;
+        let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
+        found.iterations = k;
         let one = sample(Part::First, k)?;
         let two = sample(Part::Middle, 2 * k)?;
         let three = sample(Part::Last, 3 * k)?;
@@ -441,6 +449,7 @@ fn per_iteration<E>(
             break;
         }
         found.pairs.extend(pairs);
+        next = (LONGER * k).min(*range.end());
     }
     Ok(found)
 }
@@ -478,7 +487,7 @@ mod tests {
     /// The counts of a program whose samples have this cost for an iteration, and a fixed part.
     fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
         let mut samples = 0;
-        let found = per_iteration::<Infallible>(k, |_, iterations| {
+        let found = per_iteration::<Infallible>(k..=4 * k, |_, iterations| {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
@@ -500,13 +509,14 @@ mod tests {
     #[test]
     fn each_take_has_three_samples() {
         let mut taken = Vec::new();
-        let found = per_iteration::<Infallible>(5, |part, iterations| {
+        let found = per_iteration::<Infallible>(5..=15, |part, iterations| {
             taken.push((part, iterations));
             Ok(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() })
         });
         assert!(!found.unwrap().agree);
         assert_eq!(taken[..3], [(Part::First, 5), (Part::Middle, 10), (Part::Last, 15)]);
-        assert_eq!(taken.len(), 3 * MOST_TAKES);
+        let longer: Vec<u64> = taken.iter().map(|(_, iterations)| *iterations).collect();
+        assert_eq!(longer[3..], [10, 20, 30, 15, 30, 45]);
     }
 
     #[test]
@@ -549,6 +559,6 @@ mod tests {
 
     #[test]
     fn a_failure_ends_it() {
-        assert_eq!(per_iteration(1, |_, _| Err::<Counts, _>("gone")), Err("gone"));
+        assert_eq!(per_iteration(1..=1, |_, _| Err::<Counts, _>("gone")), Err("gone"));
     }
 }

@@ -63,6 +63,17 @@ impl LaunchOptions {
             layout: 0,
         }
     }
+
+    /// The same on a simulated processor.
+    pub(super) fn simulated(plan: &Plan) -> Self {
+        Self {
+            // A driver would run on the simulated processor, too.
+            device: "none".into(),
+            // The simulator's own memory is no part of the worker's.
+            memory_limit_bytes: None,
+            ..Self::of(plan)
+        }
+    }
 }
 
 /// Returns the time that an answer may take if it needs `iterations` of `iteration_ns` each.

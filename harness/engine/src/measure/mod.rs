@@ -9,6 +9,7 @@ mod anchor;
 mod callgrind;
 mod contamination;
 mod correctness;
+mod counted_stacks;
 mod counting;
 mod engine;
 mod event;
@@ -37,6 +38,7 @@ mod watching;
 mod worker_clock;
 
 pub use callgrind::{Callgrind, PROGRAM as VALGRIND};
+pub use counted_stacks::StackCounter;
 pub use counting::Counted;
 pub(crate) use counting::{ToCount, count_sides};
 pub use engine::run_plan;

@@ -47,16 +47,31 @@ impl<'a> SoloLaunch<'a> {
         side: &'a Side,
         executor: &'a mut dyn Executor,
     ) -> Result<Self, CallError> {
+        Self::open_with(plan, side, executor, &LaunchOptions::of(plan))
+    }
+
+    /// The same under other conditions than the plan's.
+    pub(super) fn open_with(
+        plan: &'a Plan,
+        side: &'a Side,
+        executor: &'a mut dyn Executor,
+        options: &LaunchOptions,
+    ) -> Result<Self, CallError> {
         if let Some(reason) = &side.skip {
             return Err(CallError::Ended(Outcome::new(OutcomeKind::Skipped, reason)));
         }
         if executor.interrupted() {
             return Err(CallError::Interrupted);
         }
-        let Opened { session, hello } = executor.launch(side.worker, &LaunchOptions::of(plan))?;
+        let Opened { session, hello } = executor.launch(side.worker, options)?;
         let clock = WorkerClock::default();
         let suspended = SuspendedClock::start(executor);
         Ok(Self { plan, side, executor, session, hello, handle: 0, iteration_ns: 0.0, clock, suspended })
+    }
+
+    /// Returns the id of the worker's process.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.session.pid()
     }
 
     /// Returns the name that the worker gives itself.

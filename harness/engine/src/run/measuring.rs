@@ -306,7 +306,6 @@ fn to_count(planned: &PlannedRun, state: &RunState) -> Vec<ToCount> {
                 continue;
             }
             let variant = definition.and_then(|definition| definition.variant(&side.benchmark.variant));
-            let needs_gpu = variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"));
             let rank = variant.map_or(1, |variant| match variant.role {
                 Role::Optimized => 0,
                 Role::Documented | Role::Other => 1,
@@ -318,7 +317,7 @@ fn to_count(planned: &PlannedRun, state: &RunState) -> Vec<ToCount> {
                 worker: side.worker,
                 benchmark: side.benchmark.clone(),
                 is_paired: planned.base.is_some(),
-                refused: needs_gpu.then(|| "it computes on a GPU".to_owned()),
+                refused: planned.uncountable(side),
             };
             sides.push((rank, to_count));
         }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use perfharness_contract::BenchmarkId;
 use perfharness_record::baseline::accept::identity;
 use perfharness_record::baseline::calibration::Calibration;
-use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord, WorkerCommand};
+use perfharness_record::{Design, Machine, Origin, Pattern, SelectedRecord, Side, WorkerCommand};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use perfharness_verdict::judge::Adapter;
 
 use super::workers::{ask, insist_on_workloads};
 use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
-use crate::measure::ProcessExecutor;
+use crate::measure::{ProcessExecutor, StackCounter};
 use crate::plan::{
     CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, pairs, select, with_layouts,
 };
@@ -134,6 +134,21 @@ impl PlannedRun {
     /// Starts the workers of the plan, for launches in which nothing is timed.
     pub fn executor(&self) -> ProcessExecutor {
         ProcessExecutor::new(self.workers(), Arc::clone(&self.request.interrupted))
+    }
+
+    /// A counter of instructions by call stack.
+    ///
+    /// # Errors
+    /// When nothing can count here, with the reason.
+    pub fn stack_counter(&self) -> Result<StackCounter, String> {
+        StackCounter::new(&self.workers(), &self.request.interrupted)
+    }
+
+    /// Why the instructions of a side cannot be counted whatever the machine, as a clause.
+    pub fn uncountable(&self, side: &Side) -> Option<String> {
+        let definition = self.catalog.definition(side.benchmark.workload.as_str());
+        let variant = definition.and_then(|definition| definition.variant(&side.benchmark.variant))?;
+        variant.needs.iter().any(|need| need == "gpu").then(|| "it computes on a GPU".to_owned())
     }
 
     /// The workers of the plan, by number.

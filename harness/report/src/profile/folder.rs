@@ -8,6 +8,7 @@ use perfharness_contract::BenchmarkId;
 use perfharness_record::file::RecordError;
 use perfharness_record::{Origin, Profiled, Side, StackProfile};
 
+use super::callgrind::callgrind;
 use super::index::{
     DifferenceGraph, FlameIndex, GraphFile, Hot, INDEX_FILE, ProfileFacts, ProfileState, ProfiledBenchmark,
 };
@@ -158,6 +159,7 @@ impl GraphWriter<'_> {
                 ProfileFormat::Svg => flame_graph(profile, &root),
                 ProfileFormat::Pprof => Ok(pprof(profile, &root)),
                 ProfileFormat::Folded => Ok(profile.folded(&root).into_bytes()),
+                ProfileFormat::Callgrind => Ok(callgrind(profile, &root).into_bytes()),
                 ProfileFormat::Speedscope => {
                     serde_json::to_vec(&speedscope(profile, &root)).map_err(io::Error::from)
                 }
@@ -278,8 +280,13 @@ mod tests {
         names
     }
 
-    const ALL: [ProfileFormat; 4] =
-        [ProfileFormat::Svg, ProfileFormat::Pprof, ProfileFormat::Folded, ProfileFormat::Speedscope];
+    const ALL: [ProfileFormat; 5] = [
+        ProfileFormat::Svg,
+        ProfileFormat::Pprof,
+        ProfileFormat::Folded,
+        ProfileFormat::Speedscope,
+        ProfileFormat::Callgrind,
+    ];
 
     #[test]
     fn every_format_has_its_files_and_the_index_names_them_all() {
@@ -288,12 +295,14 @@ mod tests {
         let due = [
             "index.json",
             "w-c-fast-against-slow.svg",
+            "w-c-fast.callgrind",
             "w-c-fast.folded",
             "w-c-fast.pb",
             "w-c-fast.speedscope.json",
             "w-c-fast.svg",
             "w-c-slow-against-fast.folded",
             "w-c-slow-against-fast.svg",
+            "w-c-slow.callgrind",
             "w-c-slow.folded",
             "w-c-slow.pb",
             "w-c-slow.speedscope.json",

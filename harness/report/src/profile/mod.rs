@@ -1,6 +1,7 @@
 //! Flame graphs and other forms of a profile, as pure functions of its stacks, and the folder for them. The engine
 //! takes the profiles.
 
+mod callgrind;
 mod difference;
 mod folder;
 mod index;
@@ -29,6 +30,8 @@ pub enum ProfileFormat {
     Folded,
     /// JSON for speedscope
     Speedscope,
+    /// A call graph for `KCachegrind` and `callgrind_annotate`
+    Callgrind,
 }
 
 impl ProfileFormat {
@@ -39,6 +42,7 @@ impl ProfileFormat {
             Self::Pprof => "pb",
             Self::Folded => "folded",
             Self::Speedscope => "speedscope.json",
+            Self::Callgrind => "callgrind",
         }
     }
 }

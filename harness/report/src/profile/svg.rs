@@ -5,7 +5,7 @@ use std::io;
 use inferno::flamegraph::color::MultiPalette;
 use inferno::flamegraph::{Options, Palette, from_lines};
 use perfharness_contract::protocol::ProfileClock;
-use perfharness_record::{StackProfile, fold, units};
+use perfharness_record::{INSTRUCTIONS, StackProfile, fold, units};
 
 use super::difference::UnitScale;
 use super::{Difference, Widths};
@@ -25,13 +25,17 @@ pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result
         ProfileClock::Cpu => "; excludes waiting",
         ProfileClock::Wall => "",
     };
-    let subtitle = format!(
-        "{} of {} per iteration: {} over {}{waiting}",
-        amount(profile),
-        profile.quantity(),
-        units::counted(profile.samples() as usize, "sample"),
-        units::counted(profile.iterations as usize, "iteration"),
-    );
+    let iterations = units::counted(profile.iterations as usize, "iteration");
+    let subtitle = if profile.unit == INSTRUCTIONS {
+        format!("{} per iteration, counted over {iterations}{waiting}", amount(profile))
+    } else {
+        format!(
+            "{} of {} per iteration: {} over {iterations}{waiting}",
+            amount(profile),
+            profile.quantity(),
+            units::counted(profile.samples() as usize, "sample"),
+        )
+    };
     let mut options = options(benchmark, subtitle, scale.unit);
     draw(&mut options, &lines)
 }

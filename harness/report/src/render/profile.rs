@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use perfharness_contract::protocol::ProfileClock;
 use perfharness_record::plain_text::plain;
-use perfharness_record::{Origin, units};
+use perfharness_record::{INSTRUCTIONS, Origin, units};
 
 use super::table::case_heading;
 use crate::profile::{DifferenceGraph, FlameIndex, ProfileFacts, ProfileState, Shot};
@@ -52,11 +52,11 @@ fn figures(facts: &ProfileFacts) -> String {
         ("ns", ProfileClock::Wall) => " of wall-clock time",
         _ => "",
     };
-    format!(
-        "{}{quantity} per iteration, {}",
-        units::value(&facts.unit, facts.per_iteration),
-        units::counted(facts.samples as usize, "sample")
-    )
+    let amount = units::value(&facts.unit, facts.per_iteration);
+    if facts.unit == INSTRUCTIONS {
+        return format!("{amount} per iteration");
+    }
+    format!("{amount}{quantity} per iteration, {}", units::counted(facts.samples as usize, "sample"))
 }
 
 fn details(facts: &ProfileFacts) -> Vec<String> {

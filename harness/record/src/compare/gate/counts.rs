@@ -18,6 +18,8 @@ const COMPUTES: f64 = 0.5;
 const GREW: f64 = 0.02;
 const LEAST_MORE: f64 = 0.0003;
 const LEAST_NEW: f64 = 0.006;
+/// The share of all that the benchmark has more from which on a function is named, however little it grew.
+const MUCH: f64 = 0.2;
 /// Functions of a row that are named at most.
 const MOST_NAMED: usize = 10;
 
@@ -97,14 +99,15 @@ pub(super) fn name_functions(rows: &mut [GateRow], judging: &Judging<'_>) {
 /// Returns the functions that have more instructions, by how many more.
 fn grown(before: &BenchmarkRecord, now: &BenchmarkRecord) -> Vec<GrownFunction> {
     let counted = |benchmark: &BenchmarkRecord| benchmark.metrics.get(standard::INSTRUCTIONS)?.value.value();
-    let (Some(all), true) = (counted(before), counted(now).is_some()) else { return Vec::new() };
+    let (Some(all), Some(all_now)) = (counted(before), counted(now)) else { return Vec::new() };
     let function = |now: &FunctionCount| {
         let known = before.functions.iter().find(|function| function.name == now.name);
         let was = known.map_or(0.0, |function| function.instructions.0);
         // A function that is not known may have been just too small to be kept.
         let least = if known.is_some() { GREW * was } else { LEAST_NEW * all };
         let more = now.instructions.0 - was;
-        let grew = more >= least.max(LEAST_MORE * all);
+        let is_much_of_it = all_now - all > SAME * all && more >= MUCH * (all_now - all);
+        let grew = more >= least.max(LEAST_MORE * all) || known.is_some() && is_much_of_it;
         let name = now.name.clone();
         grew.then_some((more, GrownFunction { name, before: Number(was), now: now.instructions }))
     };
