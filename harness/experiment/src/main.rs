@@ -8,6 +8,7 @@
 //! ```text
 //! experiment() { cargo run --release -p perfharness-experiment -- "$@"; }
 //! experiment truth                                                             # how much time planted work takes
+//! experiment causes                                                            # which planted mistakes a gate names
 //! experiment suite --gates 100 --neighbours 1 --output relinked.jsonl             # nothing is worse
 //! experiment suite --gates 100 --neighbours 1 --planted 1.05 --output plus5.jsonl # one of the twenty is
 //! experiment suite --gates 100 --neighbours 1 --planted 1.02 --kernels spin,gather --threshold 0.01 --output plus2.jsonl
@@ -18,6 +19,7 @@
 //! are missing. `--gates 20..40` and `--count 10` run parts of it. The data hold every round, so that `--summary` judges
 //! them by the rule of today. `data` holds gates that were measured, packed by gzip.
 
+mod causes;
 mod cost;
 mod neighbour;
 mod rows;
@@ -30,6 +32,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+// For the program with planted causes, which it serves itself.
+perfharness_contract::counting_allocator!();
 
 #[derive(Debug, Parser)]
 #[command(about = "Shows how well the harness measures")]
@@ -46,6 +51,11 @@ enum Command {
     Truth(TruthOpts),
     /// The overhead of measuring within a timed sample
     Cost,
+    /// Known causes of a slowdown, planted one at a time: which of them a gate names
+    Causes(CausesOpts),
+    /// Serve the program with a planted cause
+    #[command(hide = true)]
+    CausesWorker { cause: causes::Cause },
     /// Keep one core busy in bursts
     #[command(hide = true)]
     Neighbour,
@@ -126,8 +136,20 @@ struct TruthOpts {
     placements: usize,
 }
 
+#[derive(Debug, Clone, clap::Args)]
+struct CausesOpts {
+    /// The causes; all of them by default
+    #[arg(value_enum)]
+    causes: Vec<causes::Cause>,
+    /// Seconds of measuring for each
+    #[arg(long, default_value_t = 8.0)]
+    time_budget: f64,
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::CausesWorker { cause } => return causes::serve(cause),
+        Command::Causes(opts) => causes::run(&opts),
         Command::Suite(opts) => suite::run(&opts),
         Command::Truth(opts) => truth::run(&opts),
         Command::Cost => cost::run(),

@@ -79,14 +79,11 @@ fn computes(benchmark: &BenchmarkRecord) -> bool {
     share.is_some_and(|share| share >= COMPUTES)
 }
 
-/// Names the functions that have more instructions than in the base, in the rows that regressed by time or instructions.
+/// Names the functions that have more instructions than in the base, in the rows that regressed: a count of allocations says
+/// how many, and the functions where.
 pub(super) fn name_functions(rows: &mut [GateRow], judging: &Judging<'_>) {
-    let names = [standard::WALL_TIME, standard::INSTRUCTIONS];
-    let is_asked = |row: &&mut GateRow| {
-        row.against == Against::Base
-            && row.judgement.verdict == Verdict::Regressed
-            && row.metric.as_deref().is_some_and(|metric| names.contains(&metric))
-    };
+    let is_asked =
+        |row: &&mut GateRow| row.against == Against::Base && row.judgement.verdict == Verdict::Regressed;
     for row in rows.iter_mut().filter(is_asked) {
         let Some(head) = judging.benchmark(&row.benchmark) else { continue };
         let Some(base) = judging.record.base_section().and_then(|base| base.benchmark(&head.id)) else {

@@ -26,6 +26,10 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
     for row in words::rows(report, Weight::Tells) {
         text.push_str(&head(row));
         paragraph(&mut text, &words::sentence(row), layout, 4);
+        // More work that is not slower is worth a look at where it is.
+        if let Some(diagnosis) = words::diagnosis(row, &report.rows).filter(|_| !row.functions.is_empty()) {
+            paragraph(&mut text, &diagnosis, layout, 4);
+        }
     }
     for (sentence, rows) in words::by_sentence(&words::rows(report, Weight::New)) {
         let names: Vec<String> = rows.iter().map(|row| row.name()).collect();

@@ -15,6 +15,9 @@ use super::change;
 /// Number of causes that a sentence names; nobody would read more.
 const NAMED: usize = 4;
 
+/// Difference of instructions up to which they are the same.
+const SAME_INSTRUCTIONS: f64 = 5e-4;
+
 /// Number of functions that a sentence names.
 const NAMED_FUNCTIONS: usize = 3;
 
@@ -92,18 +95,25 @@ fn beside_it(row: &GateRow, rows: &[GateRow]) -> String {
                 verdict: Verdict::Unchanged,
                 evidence: Evidence::Size { baseline, candidate, .. },
                 ..
-            }) => format!(
-                "; instructions {}: so caches, waiting, or where code and data lie",
-                units::relative(candidate / baseline)
-            ),
+            }) => {
+                let change = units::relative(candidate / baseline);
+                if (candidate / baseline - 1.0).abs() <= SAME_INSTRUCTIONS {
+                    format!("; instructions {change}: so caches, waiting, or where code and data lie")
+                } else {
+                    format!("; instructions only {change}")
+                }
+            }
             _ => String::new(),
         },
         Some(standard::INSTRUCTIONS) => {
             let Some(time) = of(standard::WALL_TIME) else { return String::new() };
-            let can_tell = matches!(time.judgement.verdict, Verdict::Regressed);
-            change(time)
-                .filter(|_| !can_tell && time.judgement.evidence.effect().is_some())
-                .map_or_else(String::new, |change| format!("; the time itself cannot tell: {change}"))
+            let is_time = time.judgement.evidence.effect().is_some();
+            let how = match time.judgement.verdict {
+                Verdict::Regressed => return String::new(),
+                Verdict::Inconclusive => "its time cannot tell",
+                _ => "its time",
+            };
+            change(time).filter(|_| is_time).map_or_else(String::new, |change| format!("; {how}: {change}"))
         }
         _ => String::new(),
     }
@@ -301,25 +311,28 @@ mod tests {
     #[test]
     fn a_time_says_what_its_instructions_did_and_instructions_what_their_time_did() {
         let policy = perfharness_verdict::judge::SizePolicy::INSTRUCTIONS;
-        let counted = |now| {
+        let counted = |now: f64| {
             let judged = perfharness_verdict::judge::judge_size(1e6, now, policy, Direction::Lower);
             let count = row(standard::INSTRUCTIONS, "instructions", "count", 1e6, now);
             GateRow { judgement: judged.unwrap(), ..count }
         };
         let slower: GateRow = sample::rows().into_iter().find(is_slower).unwrap();
         let slower = GateRow { benchmark: "w/c/v".into(), against: Against::Base, ..slower };
-        let told = diagnosis(&slower, &[slower.clone(), counted(1.001e6)]).unwrap();
+        let told = |now| diagnosis(&slower, &[slower.clone(), counted(now)]).unwrap();
+        let (same, few) = (told(1e6), told(1.001e6));
         assert!(
-            told.ends_with("instructions +0.100 %: so caches, waiting, or where code and data lie"),
-            "{told}"
+            same.contains("instructions ")
+                && same.ends_with(": so caches, waiting, or where code and data lie"),
+            "{same}"
         );
+        assert!(few.ends_with("; instructions only +0.100 %"), "{few}");
         let more = counted(1.05e6);
         let told = diagnosis(&more, &[slower.clone(), more.clone()]).unwrap();
         assert!(!told.contains("cannot tell"), "{told}");
         let unsure = sample::rows().into_iter().find(|row| row.benchmark == "spin/s/vague").unwrap();
         let unsure = GateRow { benchmark: "w/c/v".into(), ..unsure };
         let told = diagnosis(&more, &[unsure, more.clone()]).unwrap();
-        assert!(told.contains("; the time itself cannot tell: +1.00 % ["), "{told}");
+        assert!(told.contains("; its time: +1.00 % ["), "{told}");
     }
 
     #[test]
