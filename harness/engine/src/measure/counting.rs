@@ -2,8 +2,8 @@
 //! changes them.
 //!
 //! A sample of `2k` iterations less one of `k` of the same round is what `k` iterations cost: the protocol, and whatever else
-//! a sample needs besides them, is the same in both. One of `3k` gives a second figure, which agrees with the first only if
-//! all three samples are as they should be: what the middle one has too much, the first gains and the second loses.
+//! a sample needs besides them, is the same in both. A second pair is on the same inputs, and agrees with the first unless
+//! something else than the work changed.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -33,12 +33,12 @@ const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placemen
 const SAMPLE_NS: u64 = 20_000_000;
 /// Most iterations of such a sample.
 const MOST_ITERATIONS: u64 = 1 << 20;
-/// Most times that samples of `k`, `2k` and `3k` iterations are taken, and the growth of `k` from one time to the next: what
-/// does not agree in a short sample may do so in a longer one.
+/// Most times that two pairs of samples of `k` and `2k` iterations are taken, and the growth of `k` from one time to the next:
+/// what does not agree in short samples may do so in longer ones.
 const MOST_TAKES: usize = 3;
 const LONGER: u64 = 2;
-/// Relative difference up to which two figures agree. A number with a digit more costs the protocol a thousandth of that.
-const AGREE: f64 = 3e-4;
+/// Relative difference up to which two pairs agree.
+const AGREE: f64 = 1e-4;
 /// Functions of a benchmark that are kept at most, and the share of its instructions that one must have.
 const MOST_FUNCTIONS: usize = 60;
 const LEAST_SHARE: f64 = 0.003;
@@ -425,7 +425,7 @@ enum Part {
     Last,
 }
 
-/// Returns what an iteration costs by samples of `k`, `2k` and `3k` iterations, with `k` in this range.
+/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations, with `k` in this range.
 fn per_iteration<E>(
     range: RangeInclusive<u64>,
     mut sample: impl FnMut(Part, u64) -> Result<Counts, E>,
@@ -436,13 +436,13 @@ fn per_iteration<E>(
         let k = next;
         let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
         found.iterations = k;
-        let one = sample(Part::First, k)?;
-        let two = sample(Part::Middle, 2 * k)?;
-        let three = sample(Part::Last, 3 * k)?;
-        let own = |name: &String| two.functions.get(name).copied().unwrap_or(0);
+        let first = [sample(Part::First, k)?, sample(Part::Middle, 2 * k)?];
+        let second = [sample(Part::Middle, k)?, sample(Part::Last, 2 * k)?];
+        let pairs = [&first, &second].map(|[few, many]| each(few.total, many.total));
+        let [few, many] = second;
+        let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
         found.functions =
-            three.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
-        let pairs = [each(one.total, two.total), each(two.total, three.total)];
+            many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
         found.agree = agree_on(pairs[0], pairs[1]);
         if found.agree {
             found.pairs = pairs.into();
@@ -500,23 +500,34 @@ mod tests {
     fn the_cost_of_a_sample_cancels_and_one_sample_that_is_off_is_found() {
         let agreed = |found: PerIteration| (found.pairs, found.agree);
         assert_eq!(agreed(counted(1, |_| 700)), (vec![700.0, 700.0], true));
-        for off in 1..=3 {
+        for off in 1..=4 {
             let cost = |sample| if sample == off { 900 } else { 700 };
             assert_eq!(agreed(counted(8, cost)), (vec![700.0, 700.0], true), "{off}");
         }
     }
 
     #[test]
-    fn each_take_has_three_samples() {
+    fn inputs_may_cost_what_they_like() {
+        let found = per_iteration::<Infallible>(2..=8, |_, iterations| {
+            // Each input costs more than the one before.
+            let own: u64 = (0..iterations).map(|index| 1_000 + 100 * index).sum();
+            Ok(Counts { total: 1_000 + own, functions: BTreeMap::new() })
+        });
+        assert_eq!(found.map(|found| (found.pairs, found.agree)), Ok((vec![1_250.0, 1_250.0], true)));
+    }
+
+    #[test]
+    fn each_take_has_two_pairs_on_the_same_inputs() {
         let mut taken = Vec::new();
         let found = per_iteration::<Infallible>(5..=15, |part, iterations| {
             taken.push((part, iterations));
             Ok(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() })
         });
         assert!(!found.unwrap().agree);
-        assert_eq!(taken[..3], [(Part::First, 5), (Part::Middle, 10), (Part::Last, 15)]);
+        let due = [(Part::First, 5), (Part::Middle, 10), (Part::Middle, 5), (Part::Last, 10)];
+        assert_eq!(taken[..4], due);
         let longer: Vec<u64> = taken.iter().map(|(_, iterations)| *iterations).collect();
-        assert_eq!(longer[3..], [10, 20, 30, 15, 30, 45]);
+        assert_eq!(longer[4..], [10, 20, 10, 20, 15, 30, 15, 30]);
     }
 
     #[test]
