@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use perfharness_contract::protocol::{Mode, Prepared, Request, SampleReply, SampleRequest};
 use perfharness_contract::{BenchmarkId, Number};
-use perfharness_record::{FunctionCount, LAUNCH_ALONE, Outcome, WorkerCommand};
+use perfharness_record::{FunctionCount, LAUNCH_ALONE, Outcome, WorkerCommand, units};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +58,9 @@ const MOST_RECOUNTS: usize = 3;
 const FIRST_COUNTS: f64 = 0.75;
 /// Time of a first iteration from which on it has warmed up whatever there is.
 const LONG_NS: u64 = 200_000_000;
+/// Samples of `k` iterations in two pairs, and the factor by which they take longer while they are counted.
+const IN_TWO_PAIRS: u64 = 6;
+const COUNTS_SLOWER: u64 = 2;
 /// Failures of a worker after which it is not started again.
 const MOST_FAILURES: u32 = 8;
 
@@ -356,9 +359,20 @@ impl Turn<'_, '_> {
         let reply = self.sample(handle, one, 1)?;
         let long_enough = || (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
         let iterations = iterations.unwrap_or_else(long_enough);
-        if reply.wall_ns < LONG_NS {
+        let mut iteration_ns = reply.wall_ns;
+        if iteration_ns < LONG_NS {
             // This fills caches and pools, and binds functions that are bound when they are first called.
-            self.sample(handle, round, 2 * iterations)?;
+            iteration_ns = self.sample(handle, round, 2 * iterations)?.wall_ns / (2 * iterations);
+        }
+        let due_ns = iteration_ns.saturating_mul(iterations * IN_TWO_PAIRS * COUNTS_SLOWER);
+        if due_ns > self.until_ns.saturating_sub((self.now_ns)()) {
+            // It would take the time of others, and its worker would have to be ended.
+            let deadline = self.deadline()?;
+            let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
+            let takes = units::duration(due_ns as f64);
+            return Err(Stopped::Absent(format!(
+                "counting it would take some {takes}, more than its share of the time"
+            )));
         }
         let longest = (LONG_NS / reply.wall_ns.max(1)).max(iterations);
         let PerIteration { pairs, agree, iterations, functions } =

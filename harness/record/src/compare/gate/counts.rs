@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perfharness_contract::{Number, standard};
+use perfharness_contract::{BenchmarkId, Number, standard};
 use perfharness_verdict::judge::{Advisory, Evidence, Judgement, Verdict};
 
 use super::Judging;
+use crate::baseline::Figures;
 use crate::compare::{Against, GateRow, GrownFunction, Remark};
 use crate::{BenchmarkRecord, FunctionCount};
 
@@ -34,9 +35,10 @@ pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
     for at in 0..rows.len() {
         let Some(counted) = instructions_of(rows, at) else { continue };
         let head = judging.benchmark(&rows[at].benchmark);
-        let base = head.and_then(|head| judging.record.base_section()?.benchmark(&head.id));
         // A count that varied proves nothing where it meets the other.
-        let decides = head.is_some_and(computes) && head.into_iter().chain(base).all(is_steady);
+        let decides = head.is_some_and(|head| {
+            computes(head) && is_steady(head) && judging.was_steady(&head.id, rows[at].against)
+        });
         let layout_is_known = head.is_some_and(|head| judging.knows_layout(&head.id));
         let Ok([time, counted]) = rows.get_disjoint_mut([at, counted]) else { continue };
         let (time, counted) = (&mut time.judgement, &mut counted.judgement);
@@ -70,6 +72,24 @@ fn is_same(counted: &Judgement) -> bool {
 /// Whether the instructions of a benchmark did not vary.
 fn is_steady(benchmark: &BenchmarkRecord) -> bool {
     benchmark.metrics.get(standard::INSTRUCTIONS).is_some_and(|counted| !counted.demoted)
+}
+
+impl Judging<'_> {
+    /// Whether the instructions that a benchmark is held against did not vary.
+    fn was_steady(&self, id: &BenchmarkId, against: Against) -> bool {
+        match against {
+            Against::Base => {
+                self.record.base_section().and_then(|base| base.benchmark(id)).is_some_and(is_steady)
+            }
+            Against::Baseline => {
+                let entry = self.terms.baseline.and_then(|baseline| baseline.entry(id));
+                let figures = entry.and_then(|entry| entry.metrics.get(standard::INSTRUCTIONS));
+                // Each run is another process.
+                figures.and_then(Figures::extremes).is_some_and(|[low, high]| high - low <= SAME * low)
+            }
+            Against::Expectation | Against::Planted => false,
+        }
+    }
 }
 
 /// Whether a benchmark computes at least as long as it waits, by its processor time.

@@ -131,6 +131,30 @@ fn instructions_are_held_against_those_of_another_machine_if_they_were_counted_a
 }
 
 #[test]
+fn accepted_instructions_that_varied_excuse_no_time() {
+    let terms = AcceptTerms { only: &[], reason: "first", when: "2026-02-01T00:00:00Z".into() };
+    let time = |accepted: [f64; 5]| {
+        let runs: Vec<RunRecord> = accepted
+            .iter()
+            .enumerate()
+            .map(|(at, count)| {
+                let mut record = on_machine("here", *count);
+                record.run.id = format!("r{at}");
+                // Times that scatter so much say nothing.
+                set(&mut record, 2, "wall-time", 1000.0 * 1.5_f64.powi(at as i32));
+                record
+            })
+            .collect();
+        let baseline = accept(&runs, None, &terms).unwrap().baseline;
+        let report = judged_with(&on_machine("here", 1e6), Some(&baseline), &GatePolicy::default());
+        row(&report, "other", "wall-time").judgement.clone()
+    };
+    assert_eq!(time([1e6; 5]).reason, Reason::SameInstructions);
+    let varied = time([0.9e6, 1e6, 1e6, 1e6, 1.1e6]);
+    assert_ne!(varied.reason, Reason::SameInstructions, "{varied:?}");
+}
+
+#[test]
 fn a_function_that_grew_in_several_benchmarks_is_one_remark() {
     let report = paired(&against_base(0.2));
     let mut rows = report.rows;
