@@ -13,6 +13,10 @@ use crate::{BenchmarkRecord, FunctionCount};
 
 /// The share of the wall time that a benchmark must spend on processors for its instructions to stand for its time.
 const COMPUTES: f64 = 0.5;
+/// The factor that may be left of that share if an open time is to pass, and if a slower one is to be a matter of layout: what
+/// waits longer has the same instructions.
+const LEFT_OF_AN_OPEN_TIME: f64 = 0.8;
+const LEFT_OF_A_SLOWER_ONE: f64 = 0.95;
 
 /// The share by which a function has to grow to be named, the share of all instructions that it has to gain, and that a new one
 /// has to have.
@@ -36,17 +40,16 @@ pub(super) fn weigh_instructions(rows: &mut [GateRow], judging: &Judging<'_>) {
         let Some(counted) = instructions_of(rows, at) else { continue };
         let head = judging.benchmark(&rows[at].benchmark);
         // A count that varied proves nothing where it meets the other.
-        let decides = head.is_some_and(|head| {
-            computes(head) && is_steady(head) && judging.was_steady(&head.id, rows[at].against)
-        });
+        let steady = head.filter(|head| is_steady(head) && judging.was_steady(&head.id, rows[at].against));
+        let left = steady.and_then(|head| judging.left_of_computing(head, rows[at].against)).unwrap_or(0.0);
         let layout_is_known = head.is_some_and(|head| judging.knows_layout(&head.id));
         let Ok([time, counted]) = rows.get_disjoint_mut([at, counted]) else { continue };
         let (time, counted) = (&mut time.judgement, &mut counted.judgement);
         match counted.verdict {
-            Verdict::Unchanged if decides && time.cannot_tell() => {
+            Verdict::Unchanged if left >= LEFT_OF_AN_OPEN_TIME && time.cannot_tell() => {
                 *time = time.clone().with_same_instructions();
             }
-            Verdict::Unchanged if decides && !layout_is_known && is_same(counted) => {
+            Verdict::Unchanged if left >= LEFT_OF_A_SLOWER_ONE && !layout_is_known && is_same(counted) => {
                 *time = time.clone().with_layout_up_to(UNKNOWN_LAYOUT.ln_1p());
             }
             Verdict::Regressed if growth(counted).is_some_and(|growth| time.surely_not_slower(growth)) => {
@@ -82,21 +85,41 @@ impl Judging<'_> {
                 self.record.base_section().and_then(|base| base.benchmark(id)).is_some_and(is_steady)
             }
             Against::Baseline => {
-                let entry = self.terms.baseline.and_then(|baseline| baseline.entry(id));
-                let figures = entry.and_then(|entry| entry.metrics.get(standard::INSTRUCTIONS));
+                let figures = self.accepted(id, standard::INSTRUCTIONS);
                 // Each run is another process.
                 figures.and_then(Figures::extremes).is_some_and(|[low, high]| high - low <= SAME * low)
             }
             Against::Expectation | Against::Planted => false,
         }
     }
+
+    /// The share of the wall time that a benchmark spends on processors now, by that before. `None` where it waits for most of
+    /// the time, or nobody knows.
+    fn left_of_computing(&self, head: &BenchmarkRecord, against: Against) -> Option<f64> {
+        let now = computing(|metric| figure(head, metric)).filter(|share| *share >= COMPUTES)?;
+        let before = match against {
+            Against::Base => {
+                let base = self.record.base_section()?.benchmark(&head.id)?;
+                computing(|metric| figure(base, metric))
+            }
+            Against::Baseline => computing(|metric| self.accepted(&head.id, metric)?.middle()),
+            Against::Expectation | Against::Planted => None,
+        };
+        Some(now / before?)
+    }
+
+    fn accepted(&self, id: &BenchmarkId, metric: &str) -> Option<&Figures> {
+        self.terms.baseline?.entry(id)?.metrics.get(metric)
+    }
 }
 
-/// Whether a benchmark computes at least as long as it waits, by its processor time.
-fn computes(benchmark: &BenchmarkRecord) -> bool {
-    let figure = |metric: &str| benchmark.metrics.get(metric)?.value.value();
-    let share = figure(standard::CPU_TIME).zip(figure(standard::WALL_TIME)).map(|(cpu, wall)| cpu / wall);
-    share.is_some_and(|share| share >= COMPUTES)
+fn figure(benchmark: &BenchmarkRecord, metric: &str) -> Option<f64> {
+    benchmark.metrics.get(metric)?.value.value()
+}
+
+/// The share of the wall time on processors, above 1 on several.
+fn computing(figure: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    Some(figure(standard::CPU_TIME)? / figure(standard::WALL_TIME)?)
 }
 
 /// Names the functions that have more instructions than in the base, in the rows that regressed: a count of allocations says
@@ -115,7 +138,7 @@ pub(super) fn name_functions(rows: &mut [GateRow], judging: &Judging<'_>) {
 
 /// Returns the functions that have more instructions, by how many more.
 fn grown(before: &BenchmarkRecord, now: &BenchmarkRecord) -> Vec<GrownFunction> {
-    let counted = |benchmark: &BenchmarkRecord| benchmark.metrics.get(standard::INSTRUCTIONS)?.value.value();
+    let counted = |benchmark: &BenchmarkRecord| figure(benchmark, standard::INSTRUCTIONS);
     let (Some(all), Some(all_now)) = (counted(before), counted(now)) else { return Vec::new() };
     let function = |now: &FunctionCount| {
         let known = before.functions.iter().find(|function| function.name == now.name);

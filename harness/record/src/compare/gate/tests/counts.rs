@@ -52,6 +52,10 @@ fn instructions_that_varied_or_a_program_that_waits_excuse_no_time() {
     let mut waits = equal();
     set(&mut waits, 2, "cpu-time", 400.0);
     open(&waits);
+    // Half of its time is a wait that the base does not have.
+    let mut waits_more = equal();
+    set(&mut waits_more, 2, "wall-time", 1900.0);
+    open(&waits_more);
     // Neither does a slowdown that was seen need more instructions.
     assert_eq!(time(&counted(against_base(0.3), [1e6, 1e6])).0, Verdict::Regressed);
 }
@@ -81,6 +85,9 @@ fn the_layout_of_code_may_be_all_of_a_slowdown_with_the_same_instructions_where_
     );
     assert_eq!(time(&slower(0.23, 1e6)).0, Verdict::Regressed, "that is more than layout may do");
     assert_eq!(time(&slower(0.2, 1e6 + 2_000.0)).0, Verdict::Regressed, "these are other instructions");
+    let mut waits_more = slower(0.2, 1e6);
+    set(&mut waits_more, 2, "wall-time", 1200.0);
+    assert_eq!(time(&waits_more).0, Verdict::Regressed, "its processor time is the same");
     let mut known = slower(0.2, 1e6);
     let layouts = json!({
         "benchmark": "w/c/other",
