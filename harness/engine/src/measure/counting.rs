@@ -60,7 +60,7 @@ const FIRST_COUNTS: f64 = 0.75;
 const LONG_NS: u64 = 200_000_000;
 /// Samples of `k` iterations in two pairs, and the factor by which they take longer while they are counted.
 const IN_TWO_PAIRS: u64 = 6;
-const COUNTS_SLOWER: u64 = 2;
+const COUNTS_SLOWER: u64 = 4;
 /// Failures of a worker after which it is not started again.
 const MOST_FAILURES: u32 = 8;
 
@@ -356,16 +356,17 @@ impl Turn<'_, '_> {
         // A wrapper may have started others before it became the worker.
         let others = self.control.others();
         let (round, one) = (ROUNDS.round(0, 0), ROUNDS.warm_up_round(0));
-        let reply = self.sample(handle, one, 1)?;
-        let long_enough = || (SAMPLE_NS / reply.wall_ns.max(1)).clamp(1, MOST_ITERATIONS);
+        let (mut iteration_ns, wall_ns) = self.sample(handle, one, 1)?;
+        let long_enough = || (SAMPLE_NS / wall_ns).clamp(1, MOST_ITERATIONS);
         let iterations = iterations.unwrap_or_else(long_enough);
-        let mut iteration_ns = reply.wall_ns;
+        let longest = (LONG_NS / wall_ns).max(iterations);
         if iteration_ns < LONG_NS {
             // This fills caches and pools, and binds functions that are bound when they are first called.
-            iteration_ns = self.sample(handle, round, 2 * iterations)?.wall_ns / (2 * iterations);
+            iteration_ns = self.sample(handle, round, 2 * iterations)?.0 / (2 * iterations);
         }
-        let due_ns = iteration_ns.saturating_mul(iterations * IN_TWO_PAIRS * COUNTS_SLOWER);
-        if due_ns > self.until_ns.saturating_sub((self.now_ns)()) {
+        let due = |iterations: u64| iteration_ns.saturating_mul(iterations * IN_TWO_PAIRS * COUNTS_SLOWER);
+        let due_ns = due(iterations);
+        if due_ns > self.left_ns() {
             // It would take the time of others, and its worker would have to be ended.
             let deadline = self.deadline()?;
             let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
@@ -374,16 +375,18 @@ impl Turn<'_, '_> {
                 "counting it would take some {takes}, more than its share of the time"
             )));
         }
-        let longest = (LONG_NS / reply.wall_ns.max(1)).max(iterations);
         let PerIteration { pairs, agree, iterations, functions } =
             per_iteration(iterations..=longest, |part, iterations| {
                 if part == Part::First {
+                    if due(iterations) > self.left_ns() {
+                        return Ok(None);
+                    }
                     self.control.begin().map_err(Stopped::Ended)?;
                 }
                 self.sample(handle, round, iterations)?;
                 let taken =
                     if part == Part::Last { self.control.take_and_end() } else { self.control.take() };
-                taken.map_err(Stopped::Ended)
+                taken.map(Some).map_err(Stopped::Ended)
             })?;
         let pid = self.control.pid();
         let deadline = self.deadline()?;
@@ -398,15 +401,23 @@ impl Turn<'_, '_> {
         Ok(Counted::Instructions { pairs, agree, iterations, functions: largest(functions) })
     }
 
-    fn sample(&mut self, handle: u64, round: u64, iterations: u64) -> Result<SampleReply, Stopped> {
+    /// Takes a sample; returns its time by the harness's clock, inputs included that the worker makes outside of its own, and
+    /// that by the worker's, in ns.
+    fn sample(&mut self, handle: u64, round: u64, iterations: u64) -> Result<(u64, u64), Stopped> {
         let request = SampleRequest { handle, mode: Mode::Timed, round, offset: 0, lead_in: 0, iterations };
         let deadline = self.deadline()?;
-        Ok(call(self.session, &Request::Sample(request), deadline)?)
+        let start_ns = (self.now_ns)();
+        let reply: SampleReply = call(self.session, &Request::Sample(request), deadline)?;
+        Ok(((self.now_ns)().saturating_sub(start_ns), reply.wall_ns.max(1)))
+    }
+
+    fn left_ns(&self) -> u64 {
+        self.until_ns.saturating_sub((self.now_ns)())
     }
 
     /// Returns the time that the next request may take. A worker that exceeds it is ended.
     fn deadline(&self) -> Result<Duration, Stopped> {
-        let left = Duration::from_nanos(self.until_ns.saturating_sub((self.now_ns)()));
+        let left = Duration::from_nanos(self.left_ns());
         if left.is_zero() {
             return Err(Stopped::Ended("it takes too long on a simulated processor".into()));
         }
@@ -439,21 +450,25 @@ enum Part {
     Last,
 }
 
-/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations, with `k` in this range.
+/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations, with `k` in this range, until they agree or
+/// there is no time for more.
 fn per_iteration<E>(
     range: RangeInclusive<u64>,
-    mut sample: impl FnMut(Part, u64) -> Result<Counts, E>,
+    mut sample: impl FnMut(Part, u64) -> Result<Option<Counts>, E>,
 ) -> Result<PerIteration, E> {
     let mut found = PerIteration::default();
     let mut next = *range.start();
     for _ in 0..MOST_TAKES {
         let k = next;
         let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
+        let Some(one) = sample(Part::First, k)? else { break };
+        let (Some(two), Some(few), Some(many)) =
+            (sample(Part::Middle, 2 * k)?, sample(Part::Middle, k)?, sample(Part::Last, 2 * k)?)
+        else {
+            break;
+        };
         found.iterations = k;
-        let first = [sample(Part::First, k)?, sample(Part::Middle, 2 * k)?];
-        let second = [sample(Part::Middle, k)?, sample(Part::Last, 2 * k)?];
-        let pairs = [&first, &second].map(|[few, many]| each(few.total, many.total));
-        let [few, many] = second;
+        let pairs = [(&one, &two), (&few, &many)].map(|(few, many)| each(few.total, many.total));
         let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
         found.functions =
             many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
@@ -505,7 +520,7 @@ mod tests {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
-            Ok(Counts { total: 1_000 + own, functions })
+            Ok(Some(Counts { total: 1_000 + own, functions }))
         });
         found.unwrap()
     }
@@ -525,7 +540,7 @@ mod tests {
         let found = per_iteration::<Infallible>(2..=8, |_, iterations| {
             // Each input costs more than the one before.
             let own: u64 = (0..iterations).map(|index| 1_000 + 100 * index).sum();
-            Ok(Counts { total: 1_000 + own, functions: BTreeMap::new() })
+            Ok(Some(Counts { total: 1_000 + own, functions: BTreeMap::new() }))
         });
         assert_eq!(found.map(|found| (found.pairs, found.agree)), Ok((vec![1_250.0, 1_250.0], true)));
     }
@@ -535,7 +550,7 @@ mod tests {
         let mut taken = Vec::new();
         let found = per_iteration::<Infallible>(5..=15, |part, iterations| {
             taken.push((part, iterations));
-            Ok(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() })
+            Ok(Some(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() }))
         });
         assert!(!found.unwrap().agree);
         let due = [(Part::First, 5), (Part::Middle, 10), (Part::Middle, 5), (Part::Last, 10)];
@@ -583,7 +598,19 @@ mod tests {
     }
 
     #[test]
+    fn without_time_for_more_the_pairs_so_far_stand() {
+        let mut samples = 0;
+        let found = per_iteration::<Infallible>(2..=8, |part, _| {
+            samples += 1;
+            let counts = Counts { total: 1_000 * samples * samples, functions: BTreeMap::new() };
+            Ok((part != Part::First || samples == 1).then_some(counts))
+        });
+        let found = found.unwrap();
+        assert_eq!((found.pairs.len(), found.agree, found.iterations), (2, false, 2));
+    }
+
+    #[test]
     fn a_failure_ends_it() {
-        assert_eq!(per_iteration(1..=1, |_, _| Err::<Counts, _>("gone")), Err("gone"));
+        assert_eq!(per_iteration(1..=1, |_, _| Err::<Option<Counts>, _>("gone")), Err("gone"));
     }
 }

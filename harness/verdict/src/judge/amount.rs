@@ -42,10 +42,10 @@ impl Spread {
         Self { range, middle, varied }
     }
 
-    /// The amount by which it varied where it should not.
-    pub(super) fn variation(self) -> f64 {
+    /// The distance of the least and the largest value.
+    pub(super) fn width(self) -> f64 {
         let [low, high] = self.range;
-        if self.varied { high - low } else { 0.0 }
+        high - low
     }
 
     /// The figures of two sides that are nearest to each other, the same one where the ranges meet: variation

@@ -177,10 +177,14 @@ impl Subject<'_> {
     /// Judges a figure with little noise, by the launches of both sides that are nearest to each other. None for a
     /// neutral metric.
     pub fn judge_size(&self, before: Spread, now: Spread, policy: SizePolicy) -> Option<Judgement> {
-        // What a process draws when it starts differs between the sides by chance; memory varies for other reasons.
-        let is_drawn = self.id() == standard::INSTRUCTIONS;
-        let variation = if is_drawn { before.variation().max(now.variation()) } else { 0.0 };
-        let policy = SizePolicy { margin: policy.margin.at_least(variation), ..policy };
+        let is_count = self.id() == standard::INSTRUCTIONS;
+        if is_count && (before.varied || now.varied) {
+            // An interpreter's differ from sample to sample, and what a process draws when it starts from process to process:
+            // the middles have to differ by more than the values of a side do.
+            let margin = policy.margin.at_least(before.width().max(now.width()));
+            let policy = SizePolicy { margin, ..policy };
+            return judge_size(before.middle, now.middle, policy, self.metric.direction);
+        }
         let (before, now) = before.nearest(now);
         judge_size(before, now, policy, self.metric.direction)
     }
@@ -306,8 +310,9 @@ mod tests {
 
     #[rstest]
     #[case::by_more_than_it_varies([100.0, 103.0], [107.0, 109.0], Verdict::Regressed)]
-    #[case::by_less([100.0, 103.0], [105.0, 109.0], Verdict::Unchanged)]
-    #[case::in_ranges_that_meet([100.0, 103.0], [102.0, 109.0], Verdict::Unchanged)]
+    #[case::by_less([100.0, 103.0], [102.0, 106.0], Verdict::Unchanged)]
+    #[case::by_less_than_one_of_them_varies([100.0, 101.0], [102.0, 109.0], Verdict::Unchanged)]
+    #[case::by_no_more_than_matters([100.0, 100.2], [100.8, 101.0], Verdict::Unchanged)]
     fn what_varies_within_a_side_has_to_differ_by_more_than_that(
         #[case] before: [f64; 2],
         #[case] now: [f64; 2],
@@ -317,7 +322,8 @@ mod tests {
         let (benchmark, metric, role, adapter) = (&id, &instructions, Role::Other, Adapter::Hardware);
         let subject =
             Subject { benchmark, metric, role, uses_gpu: false, reference_uses_gpu: false, adapter };
-        let varied = |range: [f64; 2]| Spread { range, middle: range[0], varied: true };
+        let varied =
+            |range: [f64; 2]| Spread { range, middle: f64::midpoint(range[0], range[1]), varied: true };
         let judged = subject.judge_size(varied(before), varied(now), SizePolicy::INSTRUCTIONS).unwrap();
         assert_eq!(judged.verdict, due);
     }
