@@ -119,7 +119,7 @@ impl Control<'_> {
     /// # Errors
     /// When the process does not obey.
     pub(super) fn begin(&self) -> Result<(), String> {
-        self.say(&["instrumentation on"])
+        self.say("instrumentation on")
     }
 
     /// Takes the instructions since the last time, or since counting began.
@@ -127,17 +127,16 @@ impl Control<'_> {
     /// # Errors
     /// When the process does not obey, or wrote something else.
     pub(super) fn take(&mut self) -> Result<Counts, String> {
-        self.say(&["dump"])?;
+        self.say("dump")?;
         self.read_next(Counts::read)
     }
 
-    /// Takes the instructions since the last time, and ends counting: all else is faster.
+    /// Ends counting: all else is faster.
     ///
     /// # Errors
-    /// As [`Self::take`].
-    pub(super) fn take_and_end(&mut self) -> Result<Counts, String> {
-        self.say(&["dump", "instrumentation off"])?;
-        self.read_next(Counts::read)
+    /// When the process does not obey.
+    pub(super) fn end(&self) -> Result<(), String> {
+        self.say("instrumentation off")
     }
 
     /// Takes the instructions of each stack since the last time.
@@ -145,7 +144,7 @@ impl Control<'_> {
     /// # Errors
     /// As [`Self::take`].
     pub(super) fn take_stacks(&mut self) -> Result<BTreeMap<Vec<String>, u64>, String> {
-        self.say(&["dump"])?;
+        self.say("dump")?;
         self.read_next(stacks)
     }
 
@@ -179,15 +178,15 @@ impl Control<'_> {
         std::fs::read_dir(self.folder).map_or(0, |all| all.flatten().filter(is_of_another).count())
     }
 
-    /// Gives the process commands. However many, they take a tenth of a second, which Valgrind waits for more.
-    fn say(&self, commands: &[&str]) -> Result<(), String> {
+    /// Gives the process a command. It takes a tenth of a second, which Valgrind waits for more.
+    fn say(&self, command: &str) -> Result<(), String> {
         let said = Command::new(&self.tool.vgdb)
             .arg(format!("--vgdb-prefix={}", self.folder.join("vgdb").display()))
             .arg(format!("--pid={}", self.pid))
             // A worker that waits for a request is woken at once.
             .arg("--max-invoke-ms=1")
             .arg(format!("--cmd-time-out={OBEYS_WITHIN_S}"))
-            .args(commands.iter().flat_map(|command| ["-c", command]))
+            .arg(command)
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("`vgdb` cannot be started: {error}"))?;
@@ -196,7 +195,7 @@ impl Control<'_> {
         }
         let text = String::from_utf8_lossy(&said.stderr);
         let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        Err(format!("Valgrind does not obey `{}`: {last}", commands.join(", ")))
+        Err(format!("Valgrind does not obey `{command}`: {last}"))
     }
 }
 

@@ -6,7 +6,6 @@
 //! something else than the work changed.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,12 +32,12 @@ const ROUNDS: PlacementRounds = PlacementRounds { launch: LAUNCH_ALONE, placemen
 const SAMPLE_NS: u64 = 20_000_000;
 /// Most iterations of such a sample.
 const MOST_ITERATIONS: u64 = 1 << 20;
-/// Most times that two pairs of samples of `k` and `2k` iterations are taken, and the growth of `k` from one time to the next:
-/// what does not agree in short samples may do so in longer ones.
-const MOST_TAKES: usize = 3;
-const LONGER: u64 = 2;
+/// Pairs of samples of `k` and `2k` iterations that are taken at least and at most. The first often has some thousand
+/// instructions too many.
+const LEAST_PAIRS: usize = 2;
+const MOST_PAIRS: usize = 6;
 /// Relative difference up to which two pairs agree.
-const AGREE: f64 = 1e-4;
+const AGREE: f64 = 2e-4;
 /// Functions of a benchmark that are kept at most, and the share of its instructions that one must have.
 const MOST_FUNCTIONS: usize = 60;
 const LEAST_SHARE: f64 = 0.003;
@@ -359,13 +358,11 @@ impl Turn<'_, '_> {
         let (mut iteration_ns, wall_ns) = self.sample(handle, one, 1)?;
         let long_enough = || (SAMPLE_NS / wall_ns).clamp(1, MOST_ITERATIONS);
         let iterations = iterations.unwrap_or_else(long_enough);
-        let longest = (LONG_NS / wall_ns).max(iterations);
         if iteration_ns < LONG_NS {
             // This fills caches and pools, and binds functions that are bound when they are first called.
             iteration_ns = self.sample(handle, round, 2 * iterations)?.0 / (2 * iterations);
         }
-        let due = |iterations: u64| iteration_ns.saturating_mul(iterations * IN_TWO_PAIRS * COUNTS_SLOWER);
-        let due_ns = due(iterations);
+        let due_ns = iteration_ns.saturating_mul(iterations * IN_TWO_PAIRS * COUNTS_SLOWER);
         if due_ns > self.left_ns() {
             // It would take the time of others, and its worker would have to be ended.
             let deadline = self.deadline()?;
@@ -375,19 +372,16 @@ impl Turn<'_, '_> {
                 "counting it would take some {takes}, more than its share of the time"
             )));
         }
-        let PerIteration { pairs, agree, iterations, functions } =
-            per_iteration(iterations..=longest, |part, iterations| {
-                if part == Part::First {
-                    if due(iterations) > self.left_ns() {
-                        return Ok(None);
-                    }
-                    self.control.begin().map_err(Stopped::Ended)?;
-                }
-                self.sample(handle, round, iterations)?;
-                let taken =
-                    if part == Part::Last { self.control.take_and_end() } else { self.control.take() };
-                taken.map(Some).map_err(Stopped::Ended)
-            })?;
+        let obeyed = |result: Result<(), String>| result.map_err(Stopped::Ended);
+        obeyed(self.control.begin())?;
+        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |pair, iterations| {
+            if pair >= LEAST_PAIRS && due_ns > self.left_ns() {
+                return Ok(None);
+            }
+            self.sample(handle, round, iterations)?;
+            self.control.take().map(Some).map_err(Stopped::Ended)
+        })?;
+        obeyed(self.control.end())?;
         let pid = self.control.pid();
         let deadline = self.deadline()?;
         let _: Value = call(self.session, &Request::Release { handle }, deadline)?;
@@ -430,9 +424,7 @@ impl Turn<'_, '_> {
 struct PerIteration {
     /// By each pair of samples that counts.
     pairs: Vec<f64>,
-    /// Iterations by which the last samples differ.
-    iterations: u64,
-    /// True if both of one take agree.
+    /// True if the last two agree.
     agree: bool,
     /// By function, from the last pair.
     functions: BTreeMap<String, f64>,
@@ -442,43 +434,28 @@ fn agree_on(one: f64, other: f64) -> bool {
     (other - one).abs() <= AGREE * other.abs()
 }
 
-/// The part of a take that a sample is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    First,
-    Middle,
-    Last,
-}
-
-/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations, with `k` in this range, until they agree or
-/// there is no time for more.
+/// Returns what an iteration costs by pairs of samples of `k` and `2k` iterations on the same inputs, until two in a row agree or
+/// there is no time for more. `sample` gets the number of the pair.
 fn per_iteration<E>(
-    range: RangeInclusive<u64>,
-    mut sample: impl FnMut(Part, u64) -> Result<Option<Counts>, E>,
+    k: u64,
+    mut sample: impl FnMut(usize, u64) -> Result<Option<Counts>, E>,
 ) -> Result<PerIteration, E> {
+    let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
     let mut found = PerIteration::default();
-    let mut next = *range.start();
-    for _ in 0..MOST_TAKES {
-        let k = next;
-        let each = |few: u64, many: u64| (many as f64 - few as f64) / k as f64;
-        let Some(one) = sample(Part::First, k)? else { break };
-        let (Some(two), Some(few), Some(many)) =
-            (sample(Part::Middle, 2 * k)?, sample(Part::Middle, k)?, sample(Part::Last, 2 * k)?)
-        else {
-            break;
-        };
-        found.iterations = k;
-        let pairs = [(&one, &two), (&few, &many)].map(|(few, many)| each(few.total, many.total));
+    for pair in 0..MOST_PAIRS {
+        let Some(few) = sample(pair, k)? else { break };
+        let Some(many) = sample(pair, 2 * k)? else { break };
+        found.pairs.push(each(few.total, many.total));
         let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
         found.functions =
             many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
-        found.agree = agree_on(pairs[0], pairs[1]);
-        if found.agree {
-            found.pairs = pairs.into();
+        if let [.., before, last] = found.pairs[..]
+            && agree_on(before, last)
+        {
+            found.pairs = vec![before, last];
+            found.agree = true;
             break;
         }
-        found.pairs.extend(pairs);
-        next = (LONGER * k).min(*range.end());
     }
     Ok(found)
 }
@@ -516,7 +493,7 @@ mod tests {
     /// The counts of a program whose samples have this cost for an iteration, and a fixed part.
     fn counted(k: u64, cost: impl Fn(usize) -> u64) -> PerIteration {
         let mut samples = 0;
-        let found = per_iteration::<Infallible>(k..=4 * k, |_, iterations| {
+        let found = per_iteration::<Infallible>(k, |_, iterations| {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
@@ -537,26 +514,12 @@ mod tests {
 
     #[test]
     fn inputs_may_cost_what_they_like() {
-        let found = per_iteration::<Infallible>(2..=8, |_, iterations| {
+        let found = per_iteration::<Infallible>(2, |_, iterations| {
             // Each input costs more than the one before.
             let own: u64 = (0..iterations).map(|index| 1_000 + 100 * index).sum();
             Ok(Some(Counts { total: 1_000 + own, functions: BTreeMap::new() }))
         });
         assert_eq!(found.map(|found| (found.pairs, found.agree)), Ok((vec![1_250.0, 1_250.0], true)));
-    }
-
-    #[test]
-    fn each_take_has_two_pairs_on_the_same_inputs() {
-        let mut taken = Vec::new();
-        let found = per_iteration::<Infallible>(5..=15, |part, iterations| {
-            taken.push((part, iterations));
-            Ok(Some(Counts { total: (taken.len() as u64).pow(3), functions: BTreeMap::new() }))
-        });
-        assert!(!found.unwrap().agree);
-        let due = [(Part::First, 5), (Part::Middle, 10), (Part::Middle, 5), (Part::Last, 10)];
-        assert_eq!(taken[..4], due);
-        let longer: Vec<u64> = taken.iter().map(|(_, iterations)| *iterations).collect();
-        assert_eq!(longer[4..], [10, 20, 10, 20, 15, 30, 15, 30]);
     }
 
     #[test]
@@ -575,7 +538,7 @@ mod tests {
     fn what_never_repeats_is_told_with_its_spread() {
         let PerIteration { pairs, agree, .. } = counted(4, |sample| 1_000 + 10 * sample as u64);
         assert!(!agree);
-        assert_eq!(pairs.len(), 2 * MOST_TAKES);
+        assert_eq!(pairs.len(), MOST_PAIRS);
         assert!(pairs.windows(2).all(|pair| pair[0] < pair[1]), "{pairs:?}");
     }
 
@@ -600,17 +563,17 @@ mod tests {
     #[test]
     fn without_time_for_more_the_pairs_so_far_stand() {
         let mut samples = 0;
-        let found = per_iteration::<Infallible>(2..=8, |part, _| {
+        let found = per_iteration::<Infallible>(2, |pair, _| {
             samples += 1;
             let counts = Counts { total: 1_000 * samples * samples, functions: BTreeMap::new() };
-            Ok((part != Part::First || samples == 1).then_some(counts))
+            Ok((pair < LEAST_PAIRS).then_some(counts))
         });
         let found = found.unwrap();
-        assert_eq!((found.pairs.len(), found.agree, found.iterations), (2, false, 2));
+        assert_eq!((found.pairs.len(), found.agree), (2, false));
     }
 
     #[test]
     fn a_failure_ends_it() {
-        assert_eq!(per_iteration(1..=1, |_, _| Err::<Option<Counts>, _>("gone")), Err("gone"));
+        assert_eq!(per_iteration(1, |_, _| Err::<Option<Counts>, _>("gone")), Err("gone"));
     }
 }
