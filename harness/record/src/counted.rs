@@ -1,4 +1,4 @@
-//! What the instructions of a benchmark depend on beside its code. Where all of it is the same, figures that were counted on
+//! Conditions of the instructions of a benchmark beside its code. Where all of them are the same, figures that were counted on
 //! one machine hold on another.
 
 use std::collections::BTreeMap;

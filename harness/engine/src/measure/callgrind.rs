@@ -31,7 +31,7 @@ const PINNED: [(&str, &str); 2] = [
 /// Callers that tell stacks apart.
 const DEEPEST: u32 = 64;
 
-/// What counts are kept apart by.
+/// The key by which counts are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     /// The function.

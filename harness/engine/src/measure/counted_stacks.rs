@@ -96,7 +96,7 @@ fn sample(
     Ok(<[Stacks; 2]>::try_from(taken).map_err(|_| "nothing was counted".into()))
 }
 
-/// What the longer sample has more is the work of `iterations`. `None` if it has nothing more.
+/// Returns the surplus of the longer sample, which is the work of `iterations`. `None` if there is none.
 fn profile(few: &Stacks, many: Stacks, iterations: u64) -> Option<StackProfile> {
     let more = |(stack, count): (Vec<String>, u64)| {
         let more = count.saturating_sub(few.get(&stack).copied().unwrap_or(0));

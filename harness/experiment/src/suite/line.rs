@@ -42,7 +42,7 @@ pub(super) struct Conditions {
     pub(super) sample_ms: Option<f64>,
     /// Processes that keep a core busy in bursts.
     pub(super) neighbours: u32,
-    /// Whether instructions are counted, too.
+    /// True if instructions are counted, too.
     #[serde(default)]
     pub(super) instructions: bool,
     /// Kernels in which something is planted in turn.
@@ -90,7 +90,7 @@ pub(super) struct Counted {
     /// Those of base and head, where they could be counted.
     pub(super) instructions: [Option<f64>; 2],
     pub(super) verdict: Verdict,
-    /// Whether the verdict fails no gate.
+    /// True if the verdict fails no gate.
     #[serde(default)]
     pub(super) advisory: bool,
     /// The functions that grew, by how much; named where the benchmark regressed.

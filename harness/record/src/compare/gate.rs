@@ -285,7 +285,7 @@ impl Judging<'_> {
         Subject { benchmark, metric, role, uses_gpu, reference_uses_gpu: uses_gpu, adapter }
     }
 
-    /// Whether somebody measured by how much the layout of its code changes the time of a benchmark.
+    /// True if somebody measured by how much the layout of its code changes the time of a benchmark.
     fn knows_layout(&self, id: &BenchmarkId) -> bool {
         let calibrated = || self.calibrated(id)?.layout_spread;
         self.record.compared_layouts(id).is_some() || calibrated().is_some()

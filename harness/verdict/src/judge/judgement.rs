@@ -223,7 +223,7 @@ impl Judgement {
         self.verdict == Verdict::Inconclusive && is_noise
     }
 
-    /// Whether it is a time that surely got worse by less than half of the `growth` of the instructions, a share, and by
+    /// True for a time that surely got worse by less than half of the `growth` of the instructions, a share, and by
     /// less than matters.
     pub fn surely_not_slower(&self, growth: f64) -> bool {
         let Evidence::TimePaired(PairedEvidence { ratio_interval: Some(interval), threshold, .. }) =

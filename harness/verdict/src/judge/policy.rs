@@ -27,6 +27,9 @@ pub const RESIDENT_MARGIN_BYTES: f64 = 1024.0 * 1024.0;
 /// repeats them to a ten-thousandth.
 pub const INSTRUCTIONS_RELATIVE: f64 = 0.01;
 
+/// The share by which instructions may differ and still be the same work.
+pub const SAME_INSTRUCTIONS: f64 = 5e-4;
+
 /// The bytes by which the growth of an iteration has to rise to matter, where it varies between launches. Only the
 /// launches nearest to each other are compared, so that the variation is out of it already; 64 KiB would be a leak of
 /// 64 MiB in a thousand iterations.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::{BenchmarkId, Number, standard};
-use perfharness_verdict::judge::{Advisory, Evidence, Judgement, Verdict};
+use perfharness_verdict::judge::{Advisory, Evidence, Judgement, SAME_INSTRUCTIONS, Verdict};
 
 use super::Judging;
 use crate::baseline::Figures;
@@ -28,8 +28,6 @@ const MUCH: f64 = 0.2;
 /// Functions of a row that are named at most.
 const MOST_NAMED: usize = 10;
 
-/// Difference of instructions up to which they are the same.
-const SAME: f64 = 5e-4;
 /// Share by which the layout of code may change a time where nobody knows its spread.
 const UNKNOWN_LAYOUT: f64 = 0.25;
 
@@ -69,16 +67,16 @@ fn growth(counted: &Judgement) -> Option<f64> {
 }
 
 fn is_same(counted: &Judgement) -> bool {
-    growth(counted).is_some_and(|growth| growth.abs() <= SAME)
+    growth(counted).is_some_and(|growth| growth.abs() <= SAME_INSTRUCTIONS)
 }
 
-/// Whether the instructions of a benchmark did not vary.
+/// True if the instructions of a benchmark did not vary.
 fn is_steady(benchmark: &BenchmarkRecord) -> bool {
     benchmark.metrics.get(standard::INSTRUCTIONS).is_some_and(|counted| !counted.demoted)
 }
 
 impl Judging<'_> {
-    /// Whether the instructions that a benchmark is held against did not vary.
+    /// True if the instructions that a benchmark is held against did not vary.
     fn was_steady(&self, id: &BenchmarkId, against: Against) -> bool {
         match against {
             Against::Base => {
@@ -87,7 +85,9 @@ impl Judging<'_> {
             Against::Baseline => {
                 let figures = self.accepted(id, standard::INSTRUCTIONS);
                 // Each run is another process.
-                figures.and_then(Figures::extremes).is_some_and(|[low, high]| high - low <= SAME * low)
+                figures
+                    .and_then(Figures::extremes)
+                    .is_some_and(|[low, high]| high - low <= SAME_INSTRUCTIONS * low)
             }
             Against::Expectation | Against::Planted => false,
         }
@@ -146,7 +146,7 @@ fn grown(before: &BenchmarkRecord, now: &BenchmarkRecord) -> Vec<GrownFunction> 
         // A function that is not known may have been just too small to be kept.
         let least = if known.is_some() { GREW * was } else { LEAST_NEW * all };
         let more = now.instructions.0 - was;
-        let is_much_of_it = all_now - all > SAME * all && more >= MUCH * (all_now - all);
+        let is_much_of_it = all_now - all > SAME_INSTRUCTIONS * all && more >= MUCH * (all_now - all);
         let grew = more >= least.max(LEAST_MORE * all) || known.is_some() && is_much_of_it;
         let name = now.name.clone();
         grew.then_some((more, GrownFunction { name, before: Number(was), now: now.instructions }))

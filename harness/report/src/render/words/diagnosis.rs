@@ -8,15 +8,12 @@ use perfharness_record::compare::{GateRow, GrownFunction};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{BenchmarkRecord, RunRecord, units};
 use perfharness_verdict::Interval;
-use perfharness_verdict::judge::{Evidence, Judgement, Verdict};
+use perfharness_verdict::judge::{Evidence, Judgement, SAME_INSTRUCTIONS, Verdict};
 
 use super::change;
 
 /// Number of causes that a sentence names; nobody would read more.
 const NAMED: usize = 4;
-
-/// Difference of instructions up to which they are the same.
-const SAME_INSTRUCTIONS: f64 = 5e-4;
 
 /// Number of functions that a sentence names.
 const NAMED_FUNCTIONS: usize = 3;
