@@ -21,6 +21,7 @@
 
 mod causes;
 mod cost;
+mod gated;
 mod neighbour;
 mod rows;
 mod suite;

@@ -7,16 +7,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ValueEnum as _;
 use perfharness_contract::Effort;
-use perfharness_engine::plan::confirmation;
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{
-    BaseBuild, ComparedWith, Listener, PlannedRun, RecordPlace, RunError, RunSpec,
-};
-use perfharness_record::compare::{GatePolicy, GateReport, Terms, flagged, judge};
-use perfharness_record::{SourceState, WorkerCommand};
+use perfharness_engine::run::Listener;
+use perfharness_record::WorkerCommand;
+use perfharness_record::compare::{GatePolicy, GateReport};
 use perfharness_report::render::{GateFormat, Layout, render_gate};
 use perfharness_verdict::judge::Verdict;
 
+use crate::gated::{Asked, gated};
 use crate::{CausesOpts, say};
 pub(crate) use worker::{Cause, serve};
 
@@ -63,40 +61,13 @@ fn gate(cause: Cause, opts: &CausesOpts) -> anyhow::Result<GateReport> {
         command: vec![program.to_string_lossy().into_owned(), "causes-worker".into(), cause.name()],
         ..WorkerCommand::default()
     };
-    let source = SourceState::Absent { absent: "a program of the experiment".into() };
-    let policy = GatePolicy::default();
-    let base = BaseBuild {
-        workers: vec![worker(Cause::None)],
-        source: source.clone(),
-        versions: None,
-        identical: false,
-        redefined: Vec::new(),
-        policy: policy.clone(),
-    };
     let run = RunRequest {
         time_budget: Some(Duration::from_secs_f64(opts.time_budget)),
         ..RunRequest::new(vec![worker::WORKLOAD.to_owned()], Effort::Quick, vec![worker(cause)])
     };
-    let spec = RunSpec {
-        against: ComparedWith::Base(Box::new(base)),
-        source,
-        instructions: true,
-        ..RunSpec::new(run)
-    };
-    let terms = Terms {
-        baseline: None,
-        policy: &policy,
-        command: "perfharness gate",
-        one_run: false,
-        calibration: None,
-    };
-    let folder = tempfile::tempdir()?;
-    let place = RecordPlace::at(&folder.path().join("run.json"), false)?;
-    let run = PlannedRun::new(spec, &mut Silent)?.begin(place, &mut Silent)?;
-    let record = run.measure_all_and(&mut Silent, |plan, record| {
-        Ok::<_, RunError>(confirmation(plan, &flagged(&judge(record, &terms))))
-    })?;
-    Ok(judge(&record, &terms))
+    let (base, policy) = (worker(Cause::None), GatePolicy::default());
+    let asked = Asked { base, run, policy, sample: None, instructions: true };
+    Ok(gated(asked, &mut Silent)?.1)
 }
 
 /// A listener that nothing reaches.

@@ -7,21 +7,18 @@ use std::time::Duration;
 use perfharness_contract::{BenchmarkId, Effort, MetricKind, WorkloadDef, standard};
 use perfharness_engine::fingerprint;
 use perfharness_engine::measure::{Event, RunState};
-use perfharness_engine::plan::{CasePlan, Plan, confirmation};
+use perfharness_engine::plan::{CasePlan, Plan};
 use perfharness_engine::request::RunRequest;
-use perfharness_engine::run::{
-    BaseBuild, ComparedWith, Listener, PlannedRun, RecordPlace, RunError, RunSpec,
-};
+use perfharness_engine::run::Listener;
 use perfharness_known_work::VARIABLE;
 use perfharness_platform::clock;
-use perfharness_record::compare::{GatePolicy, GateReport, GateRow, Terms, flagged, judge};
-use perfharness_record::{
-    BenchmarkRecord, Counting, LayoutFacts, RunRecord, SourceState, Stage, WorkerCommand,
-};
+use perfharness_record::compare::{GatePolicy, GateReport, GateRow};
+use perfharness_record::{BenchmarkRecord, Counting, LayoutFacts, RunRecord, Stage, WorkerCommand};
 use perfharness_verdict::judge::{GateOutcome, Judgement, Limit, Verdict};
 
 use super::line::{Conditions, Counted, Gate, Pair, Row};
 use super::programs::Build;
+use crate::gated::{Asked, gated};
 
 pub(super) const WORKLOAD: &str = "known-suite";
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -65,12 +62,7 @@ impl Sides {
 }
 
 /// Measures a gate.
-pub(super) fn measure(
-    number: u64,
-    conditions: &Conditions,
-    sides: &Sides,
-    folder: &Path,
-) -> anyhow::Result<Gate> {
+pub(super) fn measure(number: u64, conditions: &Conditions, sides: &Sides) -> anyhow::Result<Gate> {
     let [base, head] = sides.workers.clone();
     let patterns = match conditions.benchmarks.as_slice() {
         [] => vec![WORKLOAD.to_owned()],
@@ -85,39 +77,13 @@ pub(super) fn measure(
         time_budget: Some(Duration::from_secs_f64(conditions.budget_s)),
         ..RunRequest::new(patterns, Effort::Quick, vec![head])
     };
-    let source = SourceState::Absent { absent: "a build of the experiment".into() };
-    let base = BaseBuild {
-        workers: vec![base],
-        source: source.clone(),
-        versions: None,
-        identical: false,
-        redefined: Vec::new(),
-        policy: policy.clone(),
-    };
-    let spec = RunSpec {
-        against: ComparedWith::Base(Box::new(base)),
-        sample: conditions.sample_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
-        source,
-        instructions: conditions.instructions,
-        ..RunSpec::new(run)
-    };
+    let sample = conditions.sample_ms.map(|ms| Duration::from_secs_f64(ms / 1e3));
+    let asked = Asked { base, run, policy, sample, instructions: conditions.instructions };
     let unix_ms = clock::unix_ms();
     let start = clock::now();
     let mut kept = Kept::default();
-    let place = RecordPlace::at(&folder.join("run.json"), false)?;
-    let terms = Terms {
-        baseline: None,
-        policy: &policy,
-        command: "perfharness gate",
-        one_run: false,
-        calibration: None,
-    };
-    let run = PlannedRun::new(spec, &mut kept)?.begin(place, &mut kept)?;
-    let record = run.measure_all_and(&mut kept, |plan, record| {
-        Ok::<_, RunError>(confirmation(plan, &flagged(&judge(record, &terms))))
-    })?;
+    let (record, report) = gated(asked, &mut kept)?;
     let whole_s = start.elapsed().as_secs_f64();
-    let report = judge(&record, &terms);
     let (outcome, others) = without_counts(&report, &record.workloads);
     Ok(Gate {
         number,

@@ -77,10 +77,9 @@ pub(crate) fn run(opts: &SuiteOpts) -> anyhow::Result<()> {
 }
 
 fn one(number: u64, conditions: &Conditions, opts: &SuiteOpts) -> anyhow::Result<Gate> {
-    let folder = tempfile::tempdir()?;
     let planted_in = planted_in(number, conditions);
     let sides = Sides::of(number, conditions, planted_in, opts.program.as_deref());
-    let mut gate = measure::measure(number, conditions, &sides, folder.path())?;
+    let mut gate = measure::measure(number, conditions, &sides)?;
     if opts.rivals > 0 && number.is_multiple_of(opts.rivals) {
         // They get the planted benchmark, or else one in turn, and the time that it took here.
         let case = gate.planted_in.clone().unwrap_or_else(|| case_of(number / opts.rivals));
