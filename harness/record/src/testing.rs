@@ -125,6 +125,7 @@ pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement
         sentence: None,
         diagnosis: None,
         functions: Vec::new(),
+        reach: None,
         reproduce: format!("perfharness gate --base origin/main {benchmark}"),
     }
 }

@@ -80,6 +80,35 @@ pub struct FunctionCount {
     pub instructions: Number,
 }
 
+/// How far a change reaches into what a benchmark executes: the functions of its program with other machine code, or other
+/// constant data, than in the base. A change of what a program reads while it runs is not among them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Reach {
+    /// All functions that it executes are known.
+    Known {
+        /// Functions of its program that it executes.
+        executed: u32,
+        /// Number of those that differ from the base.
+        changed: u32,
+        /// Names of the first of these.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
+    },
+    /// They are not.
+    Unknown {
+        /// Reason, as a clause.
+        unknown: String,
+    },
+}
+
+impl Reach {
+    /// True if no function that the benchmark executes differs from the base.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Self::Known { changed: 0, .. })
+    }
+}
+
 /// What counted the instructions of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -366,6 +395,9 @@ pub struct BenchmarkRecord {
     /// The functions with the most instructions, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionCount>,
+    /// The change of what it executes, where it was compared with a base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Reach>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }

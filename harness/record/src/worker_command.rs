@@ -26,6 +26,9 @@ pub struct WorkerCommand {
     /// Reason why the program of a built version has one layout only, as a clause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_layout: Option<String>,
+    /// File with the digests of the functions of its program, where that was built to be compared with another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<PathBuf>,
 }
 
 impl WorkerCommand {

@@ -1,7 +1,8 @@
 //! Further links of the workers' programs: the same code in another order.
 //!
 //! While a version is built, a script stands in for the linker. It links as it was asked to, and then, for the programs of
-//! the workers, again with each seed, into files beside the output. A link that fails leaves its reason there.
+//! the workers, again with each seed, into files beside the output. A link that fails leaves its reason there. The objects that
+//! were linked stay beside it too, until the digests of their functions are made.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,11 +10,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use perfharness_contract::Digest;
+use perfharness_engine::functions::FunctionDigests;
 
 /// The links of a program when `[gate] layouts` does not say otherwise.
 const DEFAULT_LAYOUTS: u32 = 4;
 /// The system whose linkers are asked.
 const SYSTEM: &str = "linux";
+/// End of the name of the folder with the objects that a program was linked from.
+const OBJECTS: &str = ".layout-objects";
 /// Permissions of a script: those of the shell that runs it.
 const SHELL: &str = "/bin/sh";
 
@@ -67,12 +71,16 @@ impl Links {
             .replace("@LINKER@", &real.join(" "))
             .replace("@PROGRAMS@", programs.trim_start())
             .replace("@COUNT@", &self.count.to_string())
+            .replace("@OBJECTS@", OBJECTS)
     }
 
     /// Puts the further links of a built program beside it. Cargo links into a file with a name of its own, and copies that
     /// one to the program; the links lie beside the former.
     pub(super) fn gather(&self, program: &Path) -> io::Result<()> {
-        if let Some(linked) = linked_file(program)? {
+        let linked = linked_file(program)?;
+        digest_functions(linked.as_deref().unwrap_or(program))?;
+        if let Some(linked) = linked {
+            copy_over(&functions_of(&linked), &functions_of(program))?;
             for number in 1..self.count {
                 copy_over(&link_of(&linked, number), &link_of(program, number))?;
             }
@@ -105,6 +113,24 @@ impl Links {
             Err(_) => "its build did not call $PERFHARNESS_LINKER to link it".to_owned(),
         })
     }
+}
+
+/// Replaces the objects that a program was just linked from by the digests of their functions. Without them, the program is
+/// measured all the same.
+fn digest_functions(program: &Path) -> io::Result<()> {
+    let objects = with_suffix(program, OBJECTS);
+    let Ok(entries) = std::fs::read_dir(&objects) else { return Ok(()) };
+    let mut inputs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    inputs.sort();
+    if let Ok(digests) = FunctionDigests::of(program, &inputs) {
+        digests.write(&functions_of(program))?;
+    }
+    std::fs::remove_dir_all(objects)
+}
+
+/// The file with the digests of the functions of a program.
+pub(super) fn functions_of(program: &Path) -> PathBuf {
+    with_suffix(program, ".layout-functions")
 }
 
 /// The file of a further link of a program.
@@ -191,7 +217,19 @@ for program in @PROGRAMS@; do
   if [ "$name" = "$program" ]; then wanted=yes; fi
 done
 [ -n "$wanted" ] && [ -f "$output" ] || exit 0
-rm -f "$output".layout-*
+rm -rf "$output".layout-*
+
+# Objects may be gone when the build ends. Archives stay.
+objects=$output@OBJECTS@ input=0
+mkdir "$objects"
+for word; do
+  input=$((input + 1))
+  case $word in
+    *.o) cp -- "$word" "$objects/$input.o" ;;
+    /*.rlib | /*.a) ln -s -- "$word" "$objects/$input.a" ;;
+    *.rlib | *.a) ln -s -- "$PWD/$word" "$objects/$input.a" ;;
+  esac
+done 2> /dev/null
 
 # Links into the file $1 with the option $2; the rest is the command as it was.
 again() (
@@ -220,7 +258,7 @@ while [ "$number" -lt @COUNT@ ]; do
     first=${first:-$said}
   done
   if [ -z "$linked" ]; then
-    rm -f "$output".layout-*
+    rm -f "$output".layout-[0-9]*
     printf '%s\n' "$first" | grep -m 1 shuffle > "$output.layout-error" ||
       printf '%s\n' "$first" | head -n 1 > "$output.layout-error"
     break

@@ -9,6 +9,7 @@ use perfharness_record::WorkerCommand;
 
 use super::VersionsError;
 use super::build::{BuildRecipe, TARGET, program};
+use super::links::functions_of;
 use super::place::{Content, SidePlace, digest_of, folders_with};
 use super::relocation::Relocation;
 use crate::config::{WorkerConfig, program_name};
@@ -101,8 +102,9 @@ impl WorkerCommands<'_> {
             command.push(self.word(word, (number == 0).then_some(&environment))?);
         }
         let name = worker.name.clone().unwrap_or_else(|| program_name(&worker.command));
-        let links = match program(worker) {
-            Some(inside) => self.recipe.links.of(&self.relocation.target.join(inside)),
+        let program = program(worker).map(|inside| self.relocation.target.join(inside));
+        let links = match &program {
+            Some(program) => self.recipe.links.of(program),
             None => Err(format!("its program, `{}`, is not built into {TARGET}", worker.command[0])),
         };
         let (layouts, one_layout) = match links {
@@ -110,7 +112,8 @@ impl WorkerCommands<'_> {
             Err(reason) => (Vec::new(), Some(reason)),
         };
         let folder = Some(self.folder.clone());
-        Ok(WorkerCommand { name, command, env: environment, folder, layouts, one_layout })
+        let functions = program.map(|program| functions_of(&program)).filter(|path| path.is_file());
+        Ok(WorkerCommand { name, command, env: environment, folder, layouts, one_layout, functions })
     }
 
     /// Returns a word of a command for this version; `program` is the environment that a program is looked up in.

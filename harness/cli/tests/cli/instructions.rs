@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use perfharness_contract::standard::{CPU_TIME, INSTRUCTIONS, WALL_TIME};
-use perfharness_record::{Counting, MetricRecord};
+use perfharness_record::{Counting, MetricRecord, Reach};
 use rstest::rstest;
 use serde_json::Value;
 
 use crate::fixture::{Call, Harness, PROGRAM, VALGRIND, require_system, require_tool};
+use crate::layouts::files;
 use crate::two_builds::Gated;
 
 const WORKER: &str = include_str!("../workers/python_worker.py");
@@ -157,7 +158,10 @@ fn a_profile_of_instructions_without_a_tool_says_what_is_missing() {
     "pid = os.fork()\n    if pid == 0:\n        os._exit(0)\n    os.waitpid(pid, 0)",
     "other processes of its worker"
 )]
-#[case::starts_another("subprocess.run(['true'])", "other processes of its worker")]
+#[case::starts_another(
+    "os.waitpid(os.posix_spawnp('true', ['true'], os.environ), 0)",
+    "other processes of its worker"
+)]
 #[case::dies(
     "'vgpreload' in os.environ.get('LD_PRELOAD', '') and os._exit(7)",
     "counting it failed: it ended during `sample`"
@@ -167,7 +171,7 @@ fn what_cannot_be_counted_says_why_and_is_timed_all_the_same(#[case] line: &str,
         return;
     }
     let harness = Harness::new();
-    let planted = format!("import os, subprocess\ndef loop(words):\n    {line}\n");
+    let planted = format!("import os\ndef loop(words):\n    {line}\n");
     harness.write("worker.py", WORKER.replacen("def loop(words):\n", &planted, 1));
     let call = harness.measure("word-count/w1000 --launches 2");
     counting(call).args(["--worker", "python3 worker.py"]).done().code(0);
@@ -259,4 +263,36 @@ fn a_gate_names_the_function_that_has_more_instructions() {
     assert!((2_000.0..60_000.0).contains(&more), "{more}");
     let words = row["diagnosis"].as_str().unwrap();
     assert!(words.contains("by function: `") && words.contains("instructions more"), "{words}");
+}
+
+#[test]
+fn a_benchmark_that_executes_no_changed_function_says_so_and_leaves_its_time_to_others() {
+    if !(can_count() && require_tool(&["git", "--version"])) {
+        return;
+    }
+    let gated = Gated { valgrind: "valgrind", ..Gated::new() };
+    let line = ["gated/n1/work", "--time-budget", "20s"];
+    let gate = |from: &str, to: &str| {
+        gated.change(from, to);
+        let (_, found, said) = gated.gate(&line);
+        let reports = gated.harness.path("repo/reports");
+        let record = perfharness_record::file::read(&files(&reports, "run.json")[0]).unwrap();
+        std::fs::remove_dir_all(reports).unwrap();
+        (found["remarks"].to_string(), record, said)
+    };
+    // Nothing calls it, and every address behind it differs.
+    let uncalled =
+        "fn idle(x: u64) -> u64 { black_box(x) + 7 }\n#[used]\nstatic IDLE: fn(u64) -> u64 = idle;\n";
+    let (told, record, said) = gate("struct Chain {", &format!("{uncalled}\nstruct Chain {{"));
+    assert!(told.contains("does not reach gated/n1/work"), "{told}\n{said}");
+    let reach = record.benchmarks[0].reach.clone();
+    assert!(matches!(reach, Some(Reach::Known { executed: 5.., changed: 0, .. })), "{reach:?}");
+    assert_eq!(record.base.unwrap().comparisons[0].estimate.launches, 8);
+    // The steps are part of the function that takes them.
+    let (told, record, said) = gate("WASTE: u64 = 40_000", "WASTE: u64 = 40_001");
+    assert!(!told.contains("does not reach"), "{told}\n{said}");
+    let Some(Reach::Known { changed: 1, names, .. }) = &record.benchmarks[0].reach else {
+        panic!("{:?}", record.benchmarks[0].reach)
+    };
+    assert!(names[0].contains("gated::"), "{names:?}");
 }

@@ -19,14 +19,14 @@ pub(super) fn with_time(counting: Counting, state: &RunState) -> Counting {
 
 /// Returns the instructions of a side by the name of the metric, demoted where no two pairs agree, and its functions.
 pub(super) fn of_side(
-    counted: Option<&(Counted, u64)>,
+    counted: Option<&Counted>,
     counting: &Counting,
     metrics: &[MetricDef],
 ) -> (Option<(String, MetricRecord)>, Vec<FunctionCount>) {
     let Some(metric) = metrics.iter().find(|metric| metric.id == *standard::INSTRUCTIONS) else {
         return (None, Vec::new());
     };
-    let (record, functions) = match (counted.map(|(counted, _)| counted), counting) {
+    let (record, functions) = match (counted, counting) {
         (Some(Counted::Instructions { pairs, agree, functions, .. }), _) => {
             let all: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
             let middle = median(&all).unwrap_or(f64::NAN);
@@ -54,9 +54,10 @@ mod tests {
     fn counts_that_never_agree_are_demoted() {
         let of = |pairs: &[f64], agree| {
             let pairs = pairs.iter().map(|pair| Number(*pair)).collect();
-            let counted = Counted::Instructions { pairs, agree, iterations: 1, functions: Vec::new() };
+            let counted =
+                Counted::Instructions { pairs, agree, iterations: 1, functions: Vec::new(), reach: None };
             let counting = by("valgrind 3.19.0");
-            of_side(Some(&(counted, 5)), &counting, &standard::harness_metrics()).0.unwrap().1
+            of_side(Some(&counted), &counting, &standard::harness_metrics()).0.unwrap().1
         };
         let exact = of(&[700.0, 700.0], true);
         assert_eq!((exact.value.value(), exact.launches.len(), exact.demoted), (Some(700.0), 2, false));
@@ -67,13 +68,13 @@ mod tests {
     #[test]
     fn what_was_not_counted_says_why() {
         let reason = |counted, counting: &Counting| {
-            let counted: Option<(Counted, u64)> = counted;
+            let counted: Option<Counted> = counted;
             let (found, functions) = of_side(counted.as_ref(), counting, &standard::harness_metrics());
             assert!(functions.is_empty());
             found.unwrap().1.value.absence().map(str::to_owned)
         };
         let absent = Counted::Absent { absent: "it computes on a GPU".into() };
-        assert_eq!(reason(Some((absent, 0)), &by("t 3.1")).unwrap(), "it computes on a GPU");
+        assert_eq!(reason(Some(absent), &by("t 3.1")).unwrap(), "it computes on a GPU");
         assert_eq!(reason(None, &Counting::Absent { absent: "off".into() }).unwrap(), "off");
         assert!(reason(None, &by("t 3.1")).unwrap().contains("ended before"));
     }

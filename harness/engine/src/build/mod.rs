@@ -26,7 +26,9 @@ use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Detection, Interval, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
 
-use crate::measure::{CaseState, CheckStage, LaunchTiming, RunState, SampleEvent, SideState, suspicions};
+use crate::measure::{
+    CaseState, CheckStage, Counted, LaunchTiming, RunState, SampleEvent, SideState, suspicions,
+};
 use crate::plan::{CasePlan, Catalog, Plan, WorkerState};
 
 /// Facts of a record besides the measurements.
@@ -123,10 +125,11 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         for (number, side) in case_plan.sides.iter().enumerate() {
             let mut record = benchmark(plan, definition, case_plan, side, case, number, of_sides[number]);
             if case_plan.design.stage.is_first() && record.outcome.kind == OutcomeKind::Ok {
-                let (counted, functions) =
-                    counting::of_side(case.sides[number].counted.as_ref(), &facts.counting, &own_metrics);
+                let known = case.sides[number].counted.as_ref().map(|(counted, _)| counted);
+                let (counted, functions) = counting::of_side(known, &facts.counting, &own_metrics);
                 record.metrics.extend(counted);
                 record.functions = functions;
+                record.reach = known.and_then(Counted::reach).cloned();
             }
             record.suspect.extend(below_floor(&record, definition, &facts));
             match side.origin {
@@ -316,6 +319,7 @@ fn benchmark(
         notes: state.notes.clone(),
         suspect: suspicions(&state.audits),
         functions: Vec::new(),
+        reach: None,
         metrics,
     }
 }

@@ -1,7 +1,7 @@
 //! Callgrind: a simulated processor that counts the instructions of a program. `vgdb` controls it from outside, so that the
 //! program needs no change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -84,6 +84,8 @@ impl Callgrind {
             "--quiet".into(),
             // A wrapper, such as `env`, becomes the worker.
             "--trace-children=yes".into(),
+            // Names as the linker knows them tell functions of one name apart.
+            "--demangle=no".into(),
             // Only samples are counted, and all else is faster.
             "--instr-atstart=no".into(),
             format!("--callgrind-out-file={}%p", place(COUNTS)),
@@ -205,64 +207,67 @@ pub(super) struct Counts {
     pub(super) total: u64,
     /// Those of each function itself, without what it calls.
     pub(super) functions: BTreeMap<String, u64>,
+    /// The functions that have any.
+    pub(super) executed: BTreeSet<Executed>,
+}
+
+/// A function that was executed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Executed {
+    /// Path of the program or library that it is part of.
+    pub(super) file: String,
+    /// Its name as the linker knows it.
+    pub(super) name: String,
 }
 
 impl Counts {
     /// Reads a file in the format of Callgrind; `None` if it has no total.
     fn read(text: &str) -> Option<Self> {
         let (total, functions) = costs(text)?;
-        let mut named: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, cost) in functions {
-            *named.entry(plain_name(name).to_owned()).or_default() += cost;
+        let mut counts = Self { total, ..Self::default() };
+        for ((file, name), cost) in functions {
+            let name = without_depth(name);
+            *counts.functions.entry(shown_name(name)).or_default() += cost;
+            if cost > 0 {
+                counts.executed.insert(Executed { file: file.to_owned(), name: name.to_owned() });
+            }
         }
-        Some(Self { total, functions: named })
+        Some(counts)
     }
 }
 
 /// Reads the instructions of each stack, its outermost function first; `None` if there is no total.
 fn stacks(text: &str) -> Option<BTreeMap<Vec<String>, u64>> {
     let mut stacks: BTreeMap<Vec<String>, u64> = BTreeMap::new();
-    for (name, cost) in costs(text)?.1 {
+    for ((_, name), cost) in costs(text)?.1 {
         *stacks.entry(frames(name)).or_default() += cost;
     }
     Some(stacks)
 }
 
-/// Divides `f'caller'outermost` into names, the outermost first. A lifetime in a name is no caller.
+/// Divides `f'caller'outermost` into names, the outermost first.
 fn frames(name: &str) -> Vec<String> {
-    let mut frames: Vec<&str> = Vec::new();
-    let mut begin = 0;
-    for (at, _) in name.match_indices('\'') {
-        let is_of_name = name[..at].ends_with(['<', '&', ' ', '(', ',']);
-        if !is_of_name && at > begin {
-            frames.push(&name[begin..at]);
-            begin = at + 1;
-        }
-    }
-    frames.push(&name[begin..]);
     let is_depth = |frame: &&str| frame.bytes().all(|byte| byte.is_ascii_digit());
-    frames
-        .into_iter()
-        .rev()
-        .filter(|frame| !is_depth(frame))
-        .map(|frame| plain_name(frame).to_owned())
-        .collect()
+    name.rsplit('\'').filter(|frame| !is_depth(frame)).map(shown_name).collect()
 }
 
-/// Returns the total of a file in the format of Callgrind, and the own cost of each function by its name there.
-fn costs(text: &str) -> Option<(u64, BTreeMap<&str, u64>)> {
-    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
-    let (mut function, mut is_of_call, mut total) = ("", false, None);
+/// Own costs of functions, by their file and name.
+type Costs<'t> = BTreeMap<(&'t str, &'t str), u64>;
+
+/// Returns the total of a file in the format of Callgrind, and the cost of each function.
+fn costs(text: &str) -> Option<(u64, Costs<'_>)> {
+    let (mut names, mut files) = (BTreeMap::new(), BTreeMap::new());
+    let mut functions = Costs::new();
+    let (mut file, mut function, mut is_of_call, mut total) = ("", "", false, None);
     for line in text.lines() {
         if let Some((key, value)) = line.split_once('=') {
             is_of_call = key == "calls";
-            if key == "fn" || key == "cfn" {
-                // A name is written once, and its number thereafter.
-                let (number, name) = value.split_once(' ').unwrap_or((value, ""));
-                let name = if name.is_empty() { names.get(number).copied().unwrap_or(number) } else { name };
-                names.insert(number, name);
-                function = if key == "fn" { name } else { function };
+            match key {
+                "ob" => file = named(value, &mut files),
+                "cob" => _ = named(value, &mut files),
+                "fn" => function = named(value, &mut names),
+                "cfn" => _ = named(value, &mut names),
+                _ => {}
             }
         } else if let Some(rest) = line.strip_prefix("totals:") {
             total = rest.split_whitespace().next()?.parse().ok();
@@ -270,24 +275,32 @@ fn costs(text: &str) -> Option<(u64, BTreeMap<&str, u64>)> {
             // The line behind `calls` has what the call cost in all, which its functions have, too.
             let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok());
             if let Some(cost) = cost.filter(|_| !std::mem::take(&mut is_of_call)) {
-                *functions.entry(function).or_default() += cost;
+                *functions.entry((file, function)).or_default() += cost;
             }
         }
     }
     Some((total?, functions))
 }
 
-/// Returns the name of a function without what differs between builds of the same code: the hash that rustc adds, and the
-/// number of a recursion.
-fn plain_name(name: &str) -> &str {
-    let name = match name.rsplit_once('\'') {
+/// Returns the name behind `(1) name`, which is written once, or `(1)`, as it is thereafter.
+fn named<'t>(value: &'t str, known: &mut BTreeMap<&'t str, &'t str>) -> &'t str {
+    let (number, name) = value.split_once(' ').unwrap_or((value, ""));
+    let name = if name.is_empty() { known.get(number).copied().unwrap_or(number) } else { name };
+    known.insert(number, name);
+    name
+}
+
+/// Returns the name of a function without the number of a recursion.
+fn without_depth(name: &str) -> &str {
+    match name.rsplit_once('\'') {
         Some((once, depth)) if !depth.is_empty() && depth.bytes().all(|byte| byte.is_ascii_digit()) => once,
         _ => name,
-    };
-    match name.rsplit_once("::h") {
-        Some((path, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => path,
-        _ => name,
     }
+}
+
+/// Returns the name of a function as people write it, without the hash that rustc adds and that differs between builds.
+pub(super) fn shown_name(name: &str) -> String {
+    symbolic_demangle::demangle(name).into_owned()
 }
 
 #[cfg(test)]
@@ -306,38 +319,41 @@ mod tests {
 
     #[test]
     fn a_function_has_its_own_instructions_and_not_those_of_what_it_calls() {
-        let text = "events: Ir\n\nob=(1) /w\nfl=(1) a.rs\nfn=(1) w::run::h0123456789abcdef\n3 7\n+2 5\n\
-                    cob=(2) /libc\ncfn=(2) memcpy\ncalls=3 0\n5 900\n* 1\n\nfn=(2)\n0 900\n\n\
-                    fn=(3) w::walk'2\n9 40\nfn=(4) w::walk\nfe=(7)\n-1 2\n\ntotals: 955\n";
+        let text = "events: Ir\n\nob=(1) /w\nfl=(1) a.rs\nfn=(1) _ZN1w3run17h0123456789abcdefE\n3 7\n+2 5\n\
+                    cob=(2) /libc\ncfn=(2) memcpy\ncalls=3 0\n5 900\n* 1\n\nob=(2)\nfn=(2)\n0 900\n\n\
+                    ob=(1)\nfn=(3) walk'2\n9 40\nfn=(4) walk\nfe=(7)\n-1 2\n\ntotals: 955\n";
         let counts = Counts::read(text).unwrap();
-        let due = [("memcpy", 900), ("w::run", 13), ("w::walk", 42)];
+        let due = [("memcpy", 900), ("w::run", 13), ("walk", 42)];
         assert_eq!(counts.functions, due.map(|(name, cost)| (name.to_owned(), cost)).into());
         assert_eq!(counts.total, 955);
+        let due = [("/libc", "memcpy"), ("/w", "_ZN1w3run17h0123456789abcdefE"), ("/w", "walk")];
+        let executed = due.map(|(file, name)| Executed { file: file.into(), name: name.into() });
+        assert_eq!(counts.executed, executed.into());
     }
 
     #[test]
     fn a_stack_is_a_function_and_its_callers() {
-        let text = "events: Ir\nfn=(1) w::leaf::h0123456789abcdef'w::run::hfedcba9876543210'main\n3 7\n\
-                    cfn=(2) memcpy'w::leaf::h0123456789abcdef'w::run::hfedcba9876543210'main\ncalls=1 0\n3 90\n\
-                    fn=(2)\n0 90\nfn=(3) <&'a T as D>::fmt'main\n1 5\nfn=(4) w::walk'2'main\n1 4\ntotals: 106\n";
+        let text = "events: Ir\nfn=(1) _ZN1w4leaf17h0123456789abcdefE'_ZN1w3run17hfedcba9876543210E'main\n3 7\n\
+                    cfn=(2) memcpy'_ZN1w4leaf17h0123456789abcdefE'main\ncalls=1 0\n3 90\n\
+                    fn=(2)\n0 90\nfn=(4) walk'2'main\n1 4\ntotals: 101\n";
         let stack =
             |frames: &[&str], cost| (frames.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>(), cost);
         let due = [
             stack(&["main", "w::run", "w::leaf"], 7),
-            stack(&["main", "w::run", "w::leaf", "memcpy"], 90),
-            stack(&["main", "<&'a T as D>::fmt"], 5),
-            stack(&["main", "w::walk"], 4),
+            stack(&["main", "w::leaf", "memcpy"], 90),
+            stack(&["main", "walk"], 4),
         ];
         assert_eq!(stacks(text).unwrap(), due.into());
         assert_eq!(stacks("fn=(1) f\n1 2\n"), None);
     }
 
     #[test]
-    fn hashes_and_depths_are_no_part_of_a_name() {
-        assert_eq!(plain_name("a::b::hdeadbeefdeadbeef"), "a::b");
-        assert_eq!(plain_name("a::handle"), "a::handle");
-        assert_eq!(plain_name("walk'12"), "walk");
-        assert_eq!(plain_name("<&'a T as Debug>::fmt"), "<&'a T as Debug>::fmt");
+    fn names_are_shown_as_people_write_them() {
+        assert_eq!(shown_name("_ZN1a1b17hdeadbeefdeadbeefE"), "a::b");
+        assert_eq!(shown_name("_RNvCs1234_7mycrate3run"), "mycrate::run");
+        assert_eq!(shown_name("_Z4walki"), "walk(int)");
+        assert_eq!(shown_name("_PyEval_EvalFrameDefault"), "_PyEval_EvalFrameDefault");
+        assert_eq!(without_depth("walk'12"), "walk");
     }
 
     #[test]

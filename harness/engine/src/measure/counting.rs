@@ -5,7 +5,7 @@
 //! a sample needs besides them, is the same in both. A second pair is on the same inputs, and agrees with the first unless
 //! something else than the work changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,16 +13,18 @@ use std::time::Duration;
 
 use perfharness_contract::protocol::{Mode, Prepared, Request, SampleReply, SampleRequest};
 use perfharness_contract::{BenchmarkId, Number};
-use perfharness_record::{FunctionCount, LAUNCH_ALONE, Outcome, WorkerCommand, units};
+use perfharness_record::{FunctionCount, LAUNCH_ALONE, Outcome, Reach, WorkerCommand, units};
+use perfharness_verdict::judge::SAME_INSTRUCTIONS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tempfile::TempDir;
 
-use super::callgrind::{Callgrind, Control, Counts, Detail};
+use super::callgrind::{Callgrind, Control, Counts, Detail, Executed};
 use super::executor::{CallError, Executor, LaunchOptions, Opened, Session, call};
 use super::order::PlacementRounds;
+use super::reach::Reaches;
 use super::{Event, ProcessExecutor};
 use crate::plan::Plan;
 
@@ -78,6 +80,9 @@ pub enum Counted {
         /// The functions with the most instructions, by the last pair.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         functions: Vec<FunctionCount>,
+        /// The change of what it executes, in the second side of a pair.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reach: Option<Reach>,
     },
     /// They were not.
     Absent {
@@ -98,6 +103,20 @@ impl Counted {
         }
     }
 
+    /// The change of what it executes, where that is known.
+    pub(crate) fn reach(&self) -> Option<&Reach> {
+        match self {
+            Self::Instructions { reach, .. } => reach.as_ref(),
+            Self::Absent { .. } => None,
+        }
+    }
+
+    /// True if two sides have the same instructions, but for what other addresses make of them.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        let (Some([low, high]), Some([least, largest])) = (self.range(), other.range()) else { return false };
+        high.max(largest) <= low.min(least) * (1.0 + SAME_INSTRUCTIONS)
+    }
+
     /// Returns the least and the largest figure.
     fn range(&self) -> Option<[f64; 2]> {
         let Self::Instructions { pairs, .. } = self else { return None };
@@ -109,6 +128,12 @@ impl Counted {
     fn differs_from(&self, other: &Self) -> bool {
         let (Some([low, high]), Some([least, largest])) = (self.range(), other.range()) else { return false };
         low > largest * (1.0 + DIFFERENT) || least > high * (1.0 + DIFFERENT)
+    }
+
+    fn set_reach(&mut self, of: Reach) {
+        if let Self::Instructions { reach, .. } = self {
+            *reach = Some(of);
+        }
     }
 
     /// Adds the figures of another process.
@@ -161,6 +186,9 @@ impl From<CallError> for Stopped {
     }
 }
 
+/// Instructions of a side, and the functions that it executed.
+type Measured = (Counted, BTreeSet<Executed>);
+
 /// Counts sides in their order, for so much time, with workers that each live on for the next.
 pub(crate) fn count_sides(
     plan: &Plan,
@@ -190,41 +218,42 @@ pub(crate) fn count_sides(
     let until_ns = until(time.mul_f64(FIRST_COUNTS));
     let mut counter =
         Counter { plan, tool, folder, executor, until_ns, open: BTreeMap::new(), failures: BTreeMap::new() };
-    let (mut lost, mut differ) = (None, Vec::new());
-    let mut before: Option<(&ToCount, Counted, u64)> = None;
+    let (mut lost, mut differ, mut reaches) = (None, Vec::new(), Reaches::default());
+    let mut before: Option<Done<'_>> = None;
     for (at, side) in sides.iter().enumerate() {
         let start_ns = counter.executor.now_ns();
+        let first = before.take().filter(|first| side.is_paired && first.side.case == side.case);
         let result = if side.refused.is_none() && side.is_paired && lost == Some(side.case) {
             Err(Stopped::Absent("the side that it is compared with was not counted".into()))
         } else {
             let waiting = sides[at..].iter().filter(|side| side.refused.is_none()).count();
             // Both sides of a pair have equally long samples, and what these do not cancel is the same in both.
-            let like = before.as_ref().filter(|(first, ..)| side.is_paired && first.case == side.case);
-            let like = like.and_then(|(_, counted, _)| counted.iterations());
+            let like = first.as_ref().and_then(|first| first.counted.iterations());
             counter.count(side, waiting as u32, like)
         };
-        let counted = match result {
+        let (mut counted, executed) = match result {
             Ok(counted) => counted,
-            Err(Stopped::Absent(why)) => Counted::absent(why),
+            Err(Stopped::Absent(why)) => (Counted::absent(why), BTreeSet::new()),
             Err(Stopped::Ended(why)) => {
                 *counter.failures.entry(side.worker).or_default() += 1;
-                Counted::absent(format!("counting it failed: {why}"))
+                (Counted::absent(format!("counting it failed: {why}")), BTreeSet::new())
             }
             Err(Stopped::Interrupted) => break,
         };
         if matches!(counted, Counted::Absent { .. }) {
             lost = Some(side.case);
         }
+        if let Some(first) = &first {
+            let of = |side: &ToCount| &workers[side.worker];
+            counted.set_reach(reaches.between((of(first.side), &first.executed), (of(side), &executed)));
+        }
         let spent_ns = counter.executor.now_ns().saturating_sub(start_ns);
         emit(&side.event(&counted, spent_ns));
-        let this = (side, counted, spent_ns);
-        before = match before.filter(|(first, ..)| side.is_paired && first.case == side.case) {
-            Some(first) => {
-                differ.extend(first.1.differs_from(&this.1).then_some([first, this]));
-                None
-            }
-            None => Some(this),
-        };
+        let this = Done { side, counted, executed, spent_ns };
+        match first {
+            Some(first) => differ.extend(first.counted.differs_from(&this.counted).then_some([first, this])),
+            None => before = Some(this),
+        }
     }
     counter.until_ns = until(time);
     for pair in differ {
@@ -237,6 +266,14 @@ fn all(sides: &[ToCount], counted: &Counted, emit: &mut dyn FnMut(&Event)) {
     for ToCount { case, side, .. } in sides {
         emit(&Event::Counted { case: *case, side: *side, counted: counted.clone(), spent_ns: 0 });
     }
+}
+
+/// A side that was counted.
+struct Done<'s> {
+    side: &'s ToCount,
+    counted: Counted,
+    executed: BTreeSet<Executed>,
+    spent_ns: u64,
 }
 
 /// A worker on the simulated processor.
@@ -268,17 +305,17 @@ impl ToCount {
 
 impl Counter<'_> {
     /// Counts both sides of a pair again in fresh processes while they differ.
-    fn count_again(&mut self, mut pair: [(&ToCount, Counted, u64); 2], emit: &mut dyn FnMut(&Event)) {
+    fn count_again(&mut self, mut pair: [Done<'_>; 2], emit: &mut dyn FnMut(&Event)) {
         for _ in 0..MOST_RECOUNTS {
-            if !pair[0].1.differs_from(&pair[1].1) {
+            if !pair[0].counted.differs_from(&pair[1].counted) {
                 return;
             }
-            for (side, counted, spent_ns) in &mut pair {
+            for Done { side, counted, spent_ns, .. } in &mut pair {
                 if let Some(open) = self.open.remove(&side.worker) {
                     open.session.finish();
                 }
                 let start_ns = self.executor.now_ns();
-                let Ok(more) = self.count(side, 1, counted.iterations()) else { return };
+                let Ok((more, _)) = self.count(side, 1, counted.iterations()) else { return };
                 counted.add(more);
                 *spent_ns += self.executor.now_ns().saturating_sub(start_ns);
                 emit(&side.event(counted, *spent_ns));
@@ -287,7 +324,7 @@ impl Counter<'_> {
     }
 
     /// Counts a side, the first of so many that are still to be counted, with so many iterations where they are known.
-    fn count(&mut self, side: &ToCount, waiting: u32, iterations: Option<u64>) -> Result<Counted, Stopped> {
+    fn count(&mut self, side: &ToCount, waiting: u32, iterations: Option<u64>) -> Result<Measured, Stopped> {
         if let Some(why) = &side.refused {
             return Err(Stopped::Absent(why.clone()));
         }
@@ -348,7 +385,7 @@ struct Turn<'t, 'c> {
 }
 
 impl Turn<'_, '_> {
-    fn count(&mut self, benchmark: &BenchmarkId, iterations: Option<u64>) -> Result<Counted, Stopped> {
+    fn count(&mut self, benchmark: &BenchmarkId, iterations: Option<u64>) -> Result<Measured, Stopped> {
         let prepare = Request::Prepare { benchmark: benchmark.clone(), placement: 0 };
         let deadline = self.deadline()?;
         let Prepared { handle, .. } = call(self.session, &prepare, deadline)?;
@@ -374,13 +411,14 @@ impl Turn<'_, '_> {
         }
         let obeyed = |result: Result<(), String>| result.map_err(Stopped::Ended);
         obeyed(self.control.begin())?;
-        let PerIteration { pairs, agree, functions } = per_iteration(iterations, |pair, iterations| {
-            if pair >= LEAST_PAIRS && due_ns > self.left_ns() {
-                return Ok(None);
-            }
-            self.sample(handle, round, iterations)?;
-            self.control.take().map(Some).map_err(Stopped::Ended)
-        })?;
+        let PerIteration { pairs, agree, functions, executed } =
+            per_iteration(iterations, |pair, iterations| {
+                if pair >= LEAST_PAIRS && due_ns > self.left_ns() {
+                    return Ok(None);
+                }
+                self.sample(handle, round, iterations)?;
+                self.control.take().map(Some).map_err(Stopped::Ended)
+            })?;
         obeyed(self.control.end())?;
         let pid = self.control.pid();
         let deadline = self.deadline()?;
@@ -392,7 +430,8 @@ impl Turn<'_, '_> {
             return Err(Stopped::Absent("its work is not done in the process of its worker".into()));
         }
         let pairs = pairs.into_iter().map(Number).collect();
-        Ok(Counted::Instructions { pairs, agree, iterations, functions: largest(functions) })
+        let functions = largest(functions);
+        Ok((Counted::Instructions { pairs, agree, iterations, functions, reach: None }, executed))
     }
 
     /// Takes a sample; returns its time by the harness's clock, inputs included that the worker makes outside of its own, and
@@ -428,6 +467,8 @@ struct PerIteration {
     agree: bool,
     /// By function, from the last pair.
     functions: BTreeMap<String, f64>,
+    /// The functions of all samples: those of the protocol, too, which a benchmark has to do with.
+    executed: BTreeSet<Executed>,
 }
 
 fn agree_on(one: f64, other: f64) -> bool {
@@ -449,6 +490,7 @@ fn per_iteration<E>(
         let own = |name: &String| few.functions.get(name).copied().unwrap_or(0);
         found.functions =
             many.functions.iter().map(|(name, cost)| (name.clone(), each(own(name), *cost))).collect();
+        found.executed.extend(few.executed.into_iter().chain(many.executed));
         if let [.., before, last] = found.pairs[..]
             && agree_on(before, last)
         {
@@ -497,7 +539,7 @@ mod tests {
             samples += 1;
             let own = iterations * cost(samples);
             let functions = [("protocol".to_owned(), 1_000), ("work".to_owned(), own)].into();
-            Ok(Some(Counts { total: 1_000 + own, functions }))
+            Ok(Some(Counts { total: 1_000 + own, functions, ..Counts::default() }))
         });
         found.unwrap()
     }
@@ -517,7 +559,7 @@ mod tests {
         let found = per_iteration::<Infallible>(2, |_, iterations| {
             // Each input costs more than the one before.
             let own: u64 = (0..iterations).map(|index| 1_000 + 100 * index).sum();
-            Ok(Some(Counts { total: 1_000 + own, functions: BTreeMap::new() }))
+            Ok(Some(Counts { total: 1_000 + own, ..Counts::default() }))
         });
         assert_eq!(found.map(|found| (found.pairs, found.agree)), Ok((vec![1_250.0, 1_250.0], true)));
     }
@@ -546,7 +588,7 @@ mod tests {
     fn sides_differ_only_where_all_of_their_processes_do() {
         let of = |pairs: &[f64]| {
             let pairs = pairs.iter().map(|pair| Number(*pair)).collect();
-            Counted::Instructions { pairs, agree: true, iterations: 1, functions: Vec::new() }
+            Counted::Instructions { pairs, agree: true, iterations: 1, functions: Vec::new(), reach: None }
         };
         let (base, mut head) = (of(&[1_000.0, 1_000.0]), of(&[1_020.0, 1_020.0]));
         assert!(head.differs_from(&base) && base.differs_from(&head));
@@ -565,7 +607,7 @@ mod tests {
         let mut samples = 0;
         let found = per_iteration::<Infallible>(2, |pair, _| {
             samples += 1;
-            let counts = Counts { total: 1_000 * samples * samples, functions: BTreeMap::new() };
+            let counts = Counts { total: 1_000 * samples * samples, ..Counts::default() };
             Ok((pair < LEAST_PAIRS).then_some(counts))
         });
         let found = found.unwrap();

@@ -25,6 +25,7 @@ mod pairing;
 mod plausible;
 mod process;
 mod profiling;
+mod reach;
 mod sample_length;
 mod scratch;
 mod solo;

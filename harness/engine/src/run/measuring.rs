@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use perfharness_contract::{Digest, MetricDef, Role};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::{
-    Counting, LookPlan, Machine, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, TimeUse, file, samples,
+    Counting, LookPlan, Machine, Reach, RunEnd, RunInfo, RunRecord, SamplesRef, Shard, TimeUse, file, samples,
 };
+use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 
 use super::place::keep_older;
-use super::{Listener, Note, PlannedRun, RecordPlace, RunError};
+use super::{ComparedWith, Listener, Note, PlannedRun, RecordPlace, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
 use crate::measure::{Callgrind, Event, ProcessExecutor, RunState, ToCount, count_sides, run_plan};
@@ -175,6 +176,7 @@ impl Run {
     /// When the listener refuses.
     pub fn measure(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         self.count(listener);
+        self.thin_out();
         let Self { journal, journal_fault, planned, executor, state, .. } = self;
         let PlannedRun { catalog, plan, .. } = planned;
         let spent = Duration::from_nanos(state.spent_ns());
@@ -212,6 +214,23 @@ impl Run {
             }
             state.apply(event);
         });
+    }
+
+    /// Leaves the time of benchmarks that the change does not reach to the others, where their instructions are equal, too.
+    /// Something that is not code may still have changed, so they get enough launches for any verdict.
+    fn thin_out(&mut self) {
+        let Self { planned: PlannedRun { request, plan, .. }, state, .. } = self;
+        if !matches!(request.against, ComparedWith::Base(_)) || request.run.launches.is_some() {
+            return;
+        }
+        for (case, known) in plan.cases.iter_mut().zip(&state.cases) {
+            let counted = known.sides.iter().map(|side| side.counted.as_ref().map(|(counted, _)| counted));
+            let [Some(base), Some(head)] = counted.collect::<Vec<_>>()[..] else { continue };
+            let is_reached = !head.reach().is_some_and(Reach::is_nothing) || !head.equals(base);
+            if case.design.stage.is_first() && case.design.looks.is_none() && !is_reached {
+                case.design.looks = Some(LookPlan::Fixed { launches: MIN_LAUNCHES_TO_DECIDE as u32 });
+            }
+        }
     }
 
     /// Lets every case have so many launches, which may take so much more time.

@@ -17,7 +17,7 @@ use acknowledgement::acknowledge;
 use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
-use counts::{name_functions, shared_functions, weigh_instructions};
+use counts::{name_functions, shared_functions, unreached, weigh_instructions};
 use perfharness_contract::gpu_metric::GPU_BUSY;
 use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
@@ -73,6 +73,7 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     name_functions(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
     remarks.extend(shared_functions(&rows));
+    remarks.extend(unreached(record));
     let (planted, unseen) = judging.planted();
     rows.extend(unseen);
     if !planted.is_empty() {
@@ -156,6 +157,7 @@ impl Judging<'_> {
             sentence: None,
             diagnosis: None,
             functions: Vec::new(),
+            reach: None,
             reproduce: self.command_for(benchmark),
         }
     }

@@ -100,6 +100,13 @@ pub enum Remark {
         /// The benchmarks.
         benchmarks: Vec<String>,
     },
+    /// The change does not reach some of the benchmarks: no function that they execute differs from the base.
+    Unreached {
+        /// Those benchmarks.
+        benchmarks: Vec<String>,
+        /// Number of the benchmarks that are known to execute a changed function.
+        reached: usize,
+    },
     /// Benchmarks were measured in several layouts.
     Layouts {
         /// Layouts of each side.
@@ -195,6 +202,9 @@ pub struct GateRow {
     /// The functions that have more instructions than before, by how many more, for a row that regressed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<GrownFunction>,
+    /// The change of what the benchmark executes, for a row that regressed against the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<crate::Reach>,
     /// The command that measures it again.
     pub reproduce: String,
 }

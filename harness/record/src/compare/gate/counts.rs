@@ -9,7 +9,7 @@ use perfharness_verdict::judge::{Advisory, Evidence, Judgement, SAME_INSTRUCTION
 use super::Judging;
 use crate::baseline::Figures;
 use crate::compare::{Against, GateRow, GrownFunction, Remark};
-use crate::{BenchmarkRecord, FunctionCount};
+use crate::{BenchmarkRecord, FunctionCount, Reach, RunRecord};
 
 /// The share of the wall time that a benchmark must spend on processors for its instructions to stand for its time.
 const COMPUTES: f64 = 0.5;
@@ -133,6 +133,7 @@ pub(super) fn name_functions(rows: &mut [GateRow], judging: &Judging<'_>) {
             continue;
         };
         row.functions = grown(base, head);
+        row.reach = head.reach.clone();
     }
 }
 
@@ -172,6 +173,15 @@ pub(super) fn shared_functions(rows: &[GateRow]) -> Vec<Remark> {
         benchmarks: benchmarks.into_iter().map(str::to_owned).collect(),
     };
     shared.into_iter().map(remark).collect()
+}
+
+/// Returns a remark on the benchmarks that the change does not reach.
+pub(super) fn unreached(record: &RunRecord) -> Option<Remark> {
+    let reach = record.benchmarks.iter().filter_map(|benchmark| Some((benchmark, benchmark.reach.as_ref()?)));
+    let known = reach.filter(|(_, reach)| matches!(reach, Reach::Known { .. }));
+    let (unreached, reached): (Vec<_>, Vec<_>) = known.partition(|(_, reach)| reach.is_nothing());
+    let benchmarks: Vec<String> = unreached.iter().map(|(benchmark, _)| benchmark.id.to_string()).collect();
+    (!benchmarks.is_empty()).then_some(Remark::Unreached { benchmarks, reached: reached.len() })
 }
 
 /// Returns the row with the instructions of the benchmark whose wall time a row is about, against the same figures.

@@ -6,7 +6,7 @@ use perfharness_contract::{
 };
 use perfharness_record::compare::{GateRow, GrownFunction};
 use perfharness_record::plain_text::plain;
-use perfharness_record::{BenchmarkRecord, RunRecord, units};
+use perfharness_record::{BenchmarkRecord, Reach, RunRecord, units};
 use perfharness_verdict::Interval;
 use perfharness_verdict::judge::{Evidence, Judgement, SAME_INSTRUCTIONS, Verdict};
 
@@ -46,7 +46,7 @@ pub(in crate::render) fn diagnosis(row: &GateRow, rows: &[GateRow]) -> Option<St
     };
     // Counts first, because they have no noise; then the largest movement.
     moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
-    let by_function = format!("{}{}", functions(&row.functions), beside_it(row, rows));
+    let by_function = format!("{}{}{}", functions(&row.functions), beside_it(row, rows), reach(row));
     if moved.is_empty() {
         let is_time = row.judgement.evidence.effect().is_some();
         let alone = ": no count, size or other time of it moved as well, so the same work takes longer";
@@ -74,6 +74,25 @@ fn functions(grown: &[GrownFunction]) -> String {
     };
     let named: Vec<String> = grown.iter().take(NAMED_FUNCTIONS).map(one).collect();
     if named.is_empty() { String::new() } else { format!("; by function: {}", named.join("; ")) }
+}
+
+/// Says of a row whose functions did not grow which of them were changed.
+fn reach(row: &GateRow) -> String {
+    match &row.reach {
+        Some(Reach::Known { changed: 0, .. }) => {
+            "; no function that it executes differs from the base".into()
+        }
+        Some(Reach::Known { executed, changed, names }) if row.functions.is_empty() => {
+            let named: Vec<String> =
+                names.iter().take(NAMED_FUNCTIONS).map(|name| format!("`{}`", plain(name))).collect();
+            let more = if *changed as usize > named.len() { ", ..." } else { "" };
+            format!(
+                "; {changed} of the {executed} functions that it executes changed: {}{more}",
+                named.join(", ")
+            )
+        }
+        _ => String::new(),
+    }
 }
 
 /// Says of a time that got worse what its instructions did, where they did not grow as much as matters, and of
@@ -364,6 +383,7 @@ mod tests {
             sentence: None,
             diagnosis: None,
             functions: Vec::new(),
+            reach: None,
             reproduce: String::new(),
         }
     }

@@ -214,6 +214,17 @@ fn remark(remark: &Remark) -> Cow<'_, str> {
             plain(function),
             some(benchmarks)
         ),
+        Remark::Unreached { benchmarks, reached } => {
+            let they = if benchmarks.len() == 1 { "it executes" } else { "they execute" };
+            let others = match reached {
+                0 => String::new(),
+                _ => format!("; it reaches {}", units::counted(*reached, "other")),
+            };
+            format!(
+                "the change does not reach {}: no function that {they} differs from the base{others}",
+                some(benchmarks)
+            )
+        }
         Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
         Remark::OneLayout { benchmarks, reason } => {
             format!("code layout is not varied for {}, because {reason}", some(benchmarks))
