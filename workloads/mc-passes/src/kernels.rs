@@ -1,6 +1,7 @@
 //! Kernels of the encoder, assembled from shared parts.
 
 use perfharness_gpu::{Gpu, GpuError, Pipeline};
+use perfharness_layers::{NORM_TOKEN, dropout};
 
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
 use crate::encoder::Form;
@@ -55,7 +56,9 @@ pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>,
         tokens(form.size),
     );
     let kernel = |label, parts: &[&str], uses, groups| -> Result<Kernel, GpuError> {
-        let source = [&[form.storage.prelude(), &constants, COMMON], parts].concat().concat();
+        let source = [&[form.storage.prelude(), &constants, dropout::SOURCE, NORM_TOKEN, COMMON], parts]
+            .concat()
+            .concat();
         Ok(Kernel { pipeline: gpu.pipeline(label, &source, "main")?, uses, groups })
     };
     if form.fused {

@@ -1,7 +1,6 @@
-//! Dropout masks from a counter: every variant draws the same ones, in every order and on every device.
+//! Dropout masks of the encoder, from a counter.
 
-/// A number below this threshold drops its element, which happens to a tenth of all.
-const THRESHOLD: u32 = 429_496_730;
+use perfharness_layers::dropout::{self, scatter};
 
 /// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer elements between two.
 #[derive(Clone, Copy, Debug)]
@@ -12,13 +11,6 @@ pub(crate) enum Layer {
     Perceptron = 1 << 20,
     /// Mean of the tokens.
     Pooled = 2 << 20,
-}
-
-/// Output function of PCG on 32 bits (RXS-M-XS): a bijection in which every input bit affects all output bits.
-fn scatter(value: u32) -> u32 {
-    let state = value.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-    let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
-    (word >> 22) ^ word
 }
 
 /// Returns the key of one pass of one trial of an iteration.
@@ -38,8 +30,7 @@ impl Mask {
 
     /// Returns the factor of an element: 0, or the factor that compensates for the dropped elements.
     pub(crate) fn factor(self, layer: Layer, element: usize) -> f64 {
-        let drawn = scatter(self.0 ^ scatter(layer as u32 + element as u32));
-        if drawn < THRESHOLD { 0.0 } else { 1.0 / 0.9 }
+        dropout::factor(self.0, layer as u32 + element as u32)
     }
 }
 

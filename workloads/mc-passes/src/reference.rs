@@ -1,11 +1,10 @@
 //! The encoder in float64 on the host, in the simplest form.
 
+use perfharness_layers::host::center_and_scale;
+
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
 use crate::masks::{Layer, Mask};
 use crate::weights::Weights;
-
-/// Added to a variance before its square root is taken.
-const EPSILON: f64 = 1e-5;
 
 /// Embeds the patches of an image: `[tokens][WIDTH]`. Nothing is dropped here, so all passes share the result.
 pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> {
@@ -55,9 +54,7 @@ pub(crate) fn features(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f
 
 /// Normalises a token and sends it through two layers.
 fn perceptron(weights: &Weights, token: &[f64; WIDTH]) -> [f64; WIDTH] {
-    let mean = token.iter().sum::<f64>() / WIDTH as f64;
-    let variance = token.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / WIDTH as f64;
-    let scale = 1.0 / (variance + EPSILON).sqrt();
+    let (mean, scale) = center_and_scale(token);
     let mut out = [0.0; WIDTH];
     for hidden in 0..HIDDEN {
         let row = hidden * WIDTH..(hidden + 1) * WIDTH;

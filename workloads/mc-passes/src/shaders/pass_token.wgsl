@@ -5,12 +5,9 @@
 
 fn pass_token(token: array<vec4f, LANES>, place: u32, mask: u32) -> array<vec4f, LANES> {
     var y = token;
-    var sum = vec4f();
-    for (var c = 0u; c < LANES; c++) { sum += y[c]; }
-    let mean = dot(sum, vec4f(1.0 / f32(WIDTH)));
-    var squares = vec4f();
-    for (var c = 0u; c < LANES; c++) { squares += (y[c] - mean) * (y[c] - mean); }
-    let scale = inverseSqrt(dot(squares, vec4f(1.0 / f32(WIDTH))) + 1e-5);
+    let normal = center_and_scale(y);
+    let mean = normal.x;
+    let scale = normal.y;
     var added: array<vec4f, LANES>;
     for (var hidden = 0u; hidden < HIDDEN; hidden++) {
         let row = hidden * 2u * LANES;
