@@ -8,6 +8,10 @@ pub fn all() -> Vec<Workload> {
         perfharness_json_logging::workload(),
         perfharness_label_remap::workload(),
         perfharness_metrics_sync::workload(),
+        perfharness_bookkeeping::inference_mode(),
+        perfharness_bookkeeping::step_metrics(),
+        perfharness_bookkeeping::history(),
+        perfharness_bookkeeping::progress(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
         // Last of the workloads that `all` selects: its iterations are the longest, and it gets the remaining time.

@@ -7,12 +7,12 @@ mod draw;
 mod history;
 mod inference_mode;
 mod progress;
-//STEP mod step_metrics;
+mod step_metrics;
 
 pub use history::workload as history;
 pub use inference_mode::workload as inference_mode;
 pub use progress::workload as progress;
-//STEP pub use step_metrics::workload as step_metrics;
+pub use step_metrics::workload as step_metrics;
 
 /// Number of different inputs in a round.
 const POOL: u64 = 4;
