@@ -12,6 +12,8 @@ pub fn all() -> Vec<Workload> {
         perfharness_bookkeeping::step_metrics(),
         perfharness_bookkeeping::history(),
         perfharness_bookkeeping::progress(),
+        perfharness_experts::rotation(),
+        perfharness_experts::masks(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
         // Last of the workloads that `all` selects: its iterations are the longest, and it gets the remaining time.

@@ -108,7 +108,11 @@ pub fn workload() -> Workload {
         };
         Case::new(id, Params { steps }).items(steps, "steps").efforts(efforts).floor(floor)
     };
-    let cases = [case(claims::CASE, 100, &Effort::ALL), case("s5000", 5000, &[Effort::Thorough])];
+    let cases = [
+        case(claims::CASE, 20, &Effort::ALL),
+        case("s100", 100, &[Effort::Standard, Effort::Thorough]),
+        case("s5000", 5000, &[Effort::Thorough]),
+    ];
     define(cases).claims(claims::claims()).build()
 }
 

@@ -16,6 +16,9 @@ pub enum Mask {
     Causal,
     /// As `Causal`. Tiles that lie above the diagonal are not loaded.
     CausalTiles,
+    /// As `CausalTiles`, and without the first keys of each sequence: as many as its number in the binding `padding`
+    /// (`u32`) says. A query that is left without keys has zeros as its result.
+    CausalPadded,
 }
 
 /// Shape of the queries, keys and values, with sizes and strides in values.
@@ -97,9 +100,15 @@ impl Attention {
             "const LANES = {}u;\nconst CAUSAL = {};\nconst SKIP = {};\n",
             head / 4,
             mask != Mask::None,
-            mask == Mask::CausalTiles
+            matches!(mask, Mask::CausalTiles | Mask::CausalPadded)
         );
-        let source = [&constants, include_str!("shaders/attention.wgsl")].concat();
+        let padding = if mask == Mask::CausalPadded {
+            "@group(0) @binding(5) var<storage, read> padding: array<u32>;\n\
+             fn padding_of(sequence: u32) -> u32 { return padding[sequence]; }\n"
+        } else {
+            "fn padding_of(sequence: u32) -> u32 { return 0u; }\n"
+        };
+        let source = [&constants, padding, include_str!("shaders/attention.wgsl")].concat();
         Ok(Self { gpu: gpu.clone(), pipeline: gpu.pipeline("attention", &source, "main")?, mask })
     }
 
@@ -121,10 +130,10 @@ impl Attention {
         Ok(Ready { bound, groups: [queries.div_ceil(QUERIES), heads, sequences] })
     }
 
-    /// Tiles of keys that the workgroups of one dispatch load, by the bounds of the shader's loop.
+    /// Tiles of keys that the workgroups of one dispatch load, by the bounds of the shader's loop; with padding at most.
     pub fn tiles(&self, heads: &Heads) -> u64 {
         let end = |tile: u32| match self.mask {
-            Mask::CausalTiles => (heads.first + (tile + 1) * QUERIES).min(heads.keys),
+            Mask::CausalTiles | Mask::CausalPadded => (heads.first + (tile + 1) * QUERIES).min(heads.keys),
             Mask::None | Mask::Causal => heads.keys,
         };
         let of_head: u64 =

@@ -119,22 +119,28 @@ fn the_check_finds_stale_and_lost_metrics() {
 fn each_variant_takes_exactly_these_computations_and_syncs() {
     let Some(_) = require_adapter() else { return };
     let workload = workload();
-    for (variant, computations, reads, read_submits) in
-        [(SLOW, 100, 300, 300), (DOCUMENTED, 10, 30, 30), (SHIPPED, 10, 630, 630), (OPTIMIZED, 10, 10, 0)]
-    {
-        let bytes = if variant == OPTIMIZED { 12 * reads } else { 4 * reads };
-        let due = [
-            (COMPUTATIONS, computations),
-            ("dispatches", 100 + 2 * computations),
-            ("syncs", reads),
-            ("download-copies", reads),
-            ("download-bytes", bytes),
-            ("submits", 100 + read_submits),
-            ("device-copies", 2),
-            ("device-copy-bytes", 2 * 4 * (EXPERTS * LENGTH) as u64),
-            (VALUES, 30),
-        ];
-        let due: BTreeMap<String, f64> = due.map(|(id, count)| (id.to_owned(), count as f64)).into();
-        assert_eq!(exact_counts(&workload, claims::CASE, variant), due, "{variant}");
+    for (case, steps) in [("s20", 20), ("s100", 100)] {
+        let due = steps / 10;
+        for (variant, computations, reads, read_bytes, read_submits) in [
+            (SLOW, steps, 3 * steps, 4, 3 * steps),
+            (DOCUMENTED, due, 3 * due, 4, 3 * due),
+            (SHIPPED, due, 3 * due + 6 * steps, 4, 3 * due + 6 * steps),
+            (OPTIMIZED, due, due, 12, 0),
+        ] {
+            let counts = [
+                (COMPUTATIONS, computations),
+                ("dispatches", steps + 2 * computations),
+                ("syncs", reads),
+                ("download-copies", reads),
+                ("download-bytes", read_bytes * reads),
+                ("submits", steps + read_submits),
+                ("device-copies", 2),
+                ("device-copy-bytes", 2 * 4 * (EXPERTS * LENGTH) as u64),
+                (VALUES, 3 * due),
+            ];
+            let counts: BTreeMap<String, f64> =
+                counts.map(|(id, count)| (id.to_owned(), count as f64)).into();
+            assert_eq!(exact_counts(&workload, case, variant), counts, "{case}, {variant}");
+        }
     }
 }

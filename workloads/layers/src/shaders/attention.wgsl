@@ -38,7 +38,8 @@ var<workgroup> value_tile: array<vec4f, TILE * LANES>;
     var mixed: array<vec4f, LANES>;
     var end = shape.keys;
     if SKIP { end = min(end, shape.first + (group.x + 1u) * GROUP); }
-    for (var start = 0u; start < end; start += TILE) {
+    let hidden = padding_of(group.z);
+    for (var start = hidden / TILE * TILE; start < end; start += TILE) {
         for (var i = thread; i < TILE * LANES; i += GROUP) {
             let key = min(start + i / LANES, shape.keys - 1u);
             let at = (group.z * shape.keys + key) * shape.key_stride + head + i % LANES;
@@ -49,6 +50,7 @@ var<workgroup> value_tile: array<vec4f, TILE * LANES>;
         for (var k = 0u; k < TILE; k++) {
             let key = start + k;
             if key >= shape.keys || (CAUSAL && key > position) { break; }
+            if key < hidden { continue; }
             var products = vec4f();
             for (var c = 0u; c < LANES; c++) { products += q[c] * key_tile[k * LANES + c]; }
             let score = dot(products, vec4f(1.0));
@@ -63,6 +65,8 @@ var<workgroup> value_tile: array<vec4f, TILE * LANES>;
     }
     if row < shape.queries {
         let to = ((group.z * shape.queries + row) * groups.y + group.y) * LANES;
-        for (var c = 0u; c < LANES; c++) { y[to + c] = mixed[c] / sum; }
+        // Each key adds a weight, the largest of them 1. Without a key there is nothing to divide.
+        let share = select(1.0 / sum, 0.0, sum == 0.0);
+        for (var c = 0u; c < LANES; c++) { y[to + c] = mixed[c] * share; }
     }
 }

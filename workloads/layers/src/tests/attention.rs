@@ -88,6 +88,37 @@ fn large_equal_and_vanishing_scores_do_not_overflow() {
 }
 
 #[test]
+fn padding_at_the_start_is_not_seen() {
+    let Some(gpu) = require_adapter() else { return };
+    let attention = Attention::new(&gpu, 8, Mask::CausalPadded).unwrap();
+    for positions in [1, 17, 70] {
+        // None, around a tile, and all: queries without a key have the result 0.
+        let padding: Vec<u32> = [0, 1, 15, 16, 17, positions].map(|count| count.min(positions)).into();
+        let heads = Heads::separate(padding.len() as u32, positions, 8);
+        let count = padding.len() * positions as usize * 8;
+        let [q, k, v] = ["q", "k", "v"].map(|stream| drawn(stream, count));
+        let mut due = Vec::new();
+        for (sequence, hidden) in padding.iter().enumerate() {
+            let row = |values: &[f32], at: u32| {
+                wide(&values[(sequence * positions as usize + at as usize) * 8..][..8])
+            };
+            for query in 0..positions {
+                let [keys, values] =
+                    [&k, &v].map(|of| (*hidden..=query).map(|at| row(of, at)).collect::<Vec<_>>());
+                let [keys, values] = [&keys, &values].map(|rows| rows.iter().map(Vec::as_slice));
+                due.extend(host::attention_row(&row(&q, query), keys, values));
+            }
+        }
+        let [q, k, v] = [q, k, v].map(|values| gpu.upload("operand", &values).unwrap());
+        let padding = gpu.upload("padding", &padding).unwrap();
+        let y = gpu.upload("y", &vec![9.0_f32; count]).unwrap();
+        let buffers = [("queries", &q), ("keys", &k), ("values", &v), ("padding", &padding), ("y", &y)];
+        let ready = attention.bind(&heads, buffers).unwrap();
+        agrees(&gpu, &ready, &y, &due, 1e-5, &format!("{positions} positions"));
+    }
+}
+
+#[test]
 fn tiles_above_the_diagonal_are_left_out() {
     let Some(gpu) = require_adapter() else { return };
     let tiles =
