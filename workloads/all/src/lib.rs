@@ -16,6 +16,9 @@ pub fn all() -> Vec<Workload> {
         perfharness_experts::masks(),
         perfharness_pac::workload(),
         perfharness_pac::surrogates(),
+        perfharness_decoder::first_k(),
+        perfharness_decoder::kv_cache(),
+        perfharness_decoder::attention(),
         // Last of the workloads that `all` selects: its iterations are the longest, and it gets the remaining time.
         perfharness_mc_passes::workload(),
         perfharness_known_work::workload(),

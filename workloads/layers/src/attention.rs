@@ -1,6 +1,6 @@
 //! Attention that never stores its scores.
 
-use perfharness_gpu::{Gpu, GpuError, Pipeline, Slice};
+use perfharness_gpu::{Buffer, Gpu, GpuError, Pipeline, Slice};
 
 use crate::Ready;
 
@@ -112,6 +112,17 @@ impl Attention {
         Ok(Self { gpu: gpu.clone(), pipeline: gpu.pipeline("attention", &source, "main")?, mask })
     }
 
+    /// Creates the uniform buffer of a shape.
+    ///
+    /// # Errors
+    /// Returns an error if the device fails.
+    pub fn shape(&self, heads: &Heads) -> Result<Buffer, GpuError> {
+        let Heads { queries, keys, first, query_stride, key_stride, at, .. } = *heads;
+        // The shader reads fours of values.
+        let words = [queries, keys, first, query_stride / 4, key_stride / 4, at[0] / 4, at[1] / 4];
+        self.gpu.uniform("shape of attention", &words)
+    }
+
     /// Binds the buffers.
     ///
     /// # Errors
@@ -121,13 +132,23 @@ impl Attention {
         heads: &Heads,
         buffers: impl IntoIterator<Item = (&'a str, S)>,
     ) -> Result<Ready, GpuError> {
-        let Heads { sequences, heads, queries, keys, first, query_stride, key_stride, at } = *heads;
-        // The shader reads fours of values.
-        let words = [queries, keys, first, query_stride / 4, key_stride / 4, at[0] / 4, at[1] / 4];
-        let shape = self.gpu.uniform("shape of attention", &words)?;
+        let shape = self.shape(heads)?;
+        self.bind_shaped(heads, &shape, buffers.into_iter().map(|(name, slice)| (name, slice.into())))
+    }
+
+    /// As [`bind`](Self::bind), with the uniform buffer of the same shape, for a loop that binds new buffers.
+    ///
+    /// # Errors
+    /// See [`bind`](Self::bind).
+    pub fn bind_shaped<'a, S: Into<Slice<'a>>>(
+        &self,
+        heads: &Heads,
+        shape: &'a Buffer,
+        buffers: impl IntoIterator<Item = (&'a str, S)>,
+    ) -> Result<Ready, GpuError> {
         let buffers = buffers.into_iter().map(|(name, slice)| (name, slice.into()));
-        let bound = self.pipeline.bind(buffers.chain([("shape", Slice::from(&shape))]))?;
-        Ok(Ready { bound, groups: [queries.div_ceil(QUERIES), heads, sequences] })
+        let bound = self.pipeline.bind(buffers.chain([("shape", Slice::from(shape))]))?;
+        Ok(Ready { bound, groups: [heads.queries.div_ceil(QUERIES), heads.heads, heads.sequences] })
     }
 
     /// Tiles of keys that the workgroups of one dispatch load, by the bounds of the shader's loop; with padding at most.

@@ -26,5 +26,5 @@ pub mod weights;
 pub use attention::{Attention, Heads, Mask};
 pub use norm::{NORM_TOKEN, Norm, Rows};
 pub use product::{Extras, Product, ProductForm, ProductShape, Tile};
-pub use ready::Ready;
+pub use ready::{REDUCE, Ready, group_per_row};
 pub use softmax::{Scores, Softmax};

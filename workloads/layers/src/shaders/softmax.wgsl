@@ -8,17 +8,6 @@ struct Shape { rows: u32, columns: u32, sequence: u32 }
 
 const MASKED = -3e38;
 
-// Returns the largest value of the threads of the group.
-fn largest(thread: u32, value: f32) -> f32 {
-    partial[thread] = value;
-    for (var half = GROUP / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if thread < half { partial[thread] = max(partial[thread], partial[thread + half]); }
-    }
-    workgroupBarrier();
-    return partial[0];
-}
-
 @compute @workgroup_size(GROUP) fn main(
     @builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32
 ) {
