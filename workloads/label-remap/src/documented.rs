@@ -1,47 +1,37 @@
-//! The document's "after": a loop over the classes with a masked pass for each.
+//! The document's "after": the device finds the classes, and the host loops over them with a masked pass for each.
 
-use std::ops::Range;
+use perfharness_gpu::wgpu::BufferUsages;
+use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Readback};
 
-use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline, Readback, Staging};
-
+use crate::kernels::{Dispatch, pipeline};
 use crate::remap::Variant;
+use crate::unique::Unique;
 
 /// Distance of two pass numbers in bytes: the largest alignment that a uniform binding may need.
 const STRIDE: u64 = 256;
 
-/// Finds the classes by reading the labels back.
+/// Reads back the number of classes, without which the host cannot loop over them.
 pub(crate) struct Documented {
     gpu: Gpu,
     labels: Vec<Buffer>,
     ranks: Buffer,
-    readback: Readback<i32>,
-    staging: Staging,
-    unique: Buffer,
+    unique: Unique,
+    readback: Readback<u32>,
     mark: Pipeline,
-    /// The labels in chunks that can be bound.
-    chunks: Vec<Range<u64>>,
-    /// Passes over each input of the pool, one for each class seen so far.
-    passes: Vec<Vec<Pass>>,
+    /// Masked passes over each input of the pool, one for each class seen so far.
+    passes: Vec<Vec<Dispatch>>,
 }
-
-/// A pass over all labels, one dispatch for each chunk.
-type Pass = Vec<(Bound, [u32; 3])>;
 
 impl Documented {
     pub(crate) fn new(gpu: &Gpu, labels: &[Buffer], ranks: &Buffer) -> Result<Self, GpuError> {
-        let n = ranks.count::<u32>();
-        // There may be as many classes as labels, if that many can be bound.
-        let unique = gpu.buffer("classes", ranks.bytes().min(gpu.max_binding()))?;
         Ok(Self {
             gpu: gpu.clone(),
             labels: labels.to_vec(),
             ranks: ranks.clone(),
-            readback: gpu.readback("labels on the host", n)?,
-            staging: gpu.staging("classes from the host", unique.bytes(), 1)?,
-            mark: gpu.pipeline("mark", include_str!("shaders/mark.wgsl"), "main")?,
-            chunks: gpu.chunks(n, size_of::<i32>() as u64)?,
+            unique: Unique::new(gpu, labels, ranks.count::<u32>())?,
+            readback: gpu.readback("number of classes on the host", 1)?,
+            mark: pipeline(gpu, "mark", &[include_str!("shaders/mark.wgsl")])?,
             passes: labels.iter().map(|_| Vec::new()).collect(),
-            unique,
         })
     }
 
@@ -55,30 +45,22 @@ impl Documented {
         let numbers: Vec<u32> = (known..count)
             .flat_map(|number| std::iter::once(number as u32).chain(std::iter::repeat_n(0, words - 1)))
             .collect();
-        let usage =
-            perfharness_gpu::wgpu::BufferUsages::UNIFORM | perfharness_gpu::wgpu::BufferUsages::COPY_DST;
+        let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         let buffer = self.gpu.buffer_with("pass numbers", size_of_val(&numbers[..]) as u64, usage)?;
         self.gpu.commands("pass numbers").upload(&buffer, &numbers).submit()?;
-        let mut added = Vec::with_capacity(self.labels.len());
-        for labels in &self.labels {
-            let mut passes = Vec::with_capacity(count - known);
-            for slot in 0..(count - known) as u64 {
-                let word = slot * words as u64;
-                let number = buffer.range::<u32>(word..word + 1);
-                let pass = self.chunks.iter().map(|chunk| {
-                    let bound = self.mark.bind([
-                        ("labels", labels.range::<i32>(chunk.clone())),
-                        ("unique", (&self.unique).into()),
-                        ("pass_number", number),
-                        ("ranks", self.ranks.range::<u32>(chunk.clone())),
-                    ])?;
-                    let groups = bound.groups(chunk.end - chunk.start);
-                    Ok((bound, groups))
-                });
-                passes.push(pass.collect::<Result<Pass, GpuError>>()?);
-            }
-            added.push(passes);
-        }
+        let pass = |labels: &Buffer, slot: usize| -> Result<Dispatch, GpuError> {
+            let word = (slot * words) as u64;
+            let bound: Bound = self.mark.bind([
+                ("labels", labels.into()),
+                ("unique", (&self.unique.labels).into()),
+                ("pass_number", buffer.range::<u32>(word..word + 1)),
+                ("ranks", (&self.ranks).into()),
+            ])?;
+            let groups = bound.groups(labels.count::<i32>());
+            Ok((bound, groups))
+        };
+        let of_input = |labels| (0..count - known).map(|slot| pass(labels, slot)).collect();
+        let added: Vec<Vec<Dispatch>> = self.labels.iter().map(of_input).collect::<Result<_, GpuError>>()?;
         // All or none, so that every input has the same number of passes.
         self.passes.iter_mut().zip(added).for_each(|(passes, added)| passes.extend(added));
         Ok(())
@@ -87,16 +69,16 @@ impl Documented {
 
 impl Variant for Documented {
     fn remap(&mut self, at: usize) -> Result<(), GpuError> {
-        self.gpu.commands("read labels").download(&self.labels[at], &mut self.readback).submit()?;
-        let mut unique = self.readback.wait()?;
-        unique.sort_unstable();
-        unique.dedup();
-        self.gpu.require_binding(size_of_val(&unique[..]) as u64)?;
-        self.make_passes(unique.len())?;
-        let classes = self.unique.range::<i32>(0..unique.len() as u64);
+        let mut commands = self.gpu.commands("find classes");
+        self.unique.find(at, &mut commands);
+        commands.download(&self.unique.count, &mut self.readback).submit()?;
+        let mut count = [0];
+        self.readback.wait_into(&mut count)?;
+        let count = count[0] as usize;
+        self.make_passes(count)?;
         let mut commands = self.gpu.commands("masked passes");
-        commands.upload_through(&mut self.staging, classes, &unique).clear(&self.ranks);
-        for (bound, groups) in self.passes[at][..unique.len()].iter().flatten() {
+        commands.clear(&self.ranks);
+        for (bound, groups) in &self.passes[at][..count] {
             commands.dispatch(bound, *groups);
         }
         commands.submit()?;

@@ -1,7 +1,8 @@
 //! The best implementation that we know: everything stays on the device, and the host never waits.
 
-use perfharness_gpu::{Bound, Buffer, Gpu, GpuError, Pipeline};
+use perfharness_gpu::{Buffer, Gpu, GpuError, Pipeline};
 
+use crate::kernels::{DIGITS, Dispatch, KEYS, OFFSETS, SHARED_KEYS, SIZE, SUMS, pipeline};
 use crate::remap::Variant;
 
 /// Largest input that is handled in the memory of one workgroup.
@@ -12,15 +13,13 @@ const ITEMS: u64 = 16;
 const CAPACITY: u64 = 2048;
 const SLOTS: u64 = 2 * CAPACITY;
 
-const KEYS: &str = include_str!("shaders/keys.wgsl");
-const SHARED_KEYS: &str = include_str!("shaders/shared_keys.wgsl");
 const STATE: &str = include_str!("shaders/state.wgsl");
 
 /// Needs one dispatch for few labels, three for more.
 pub(crate) struct Optimized {
     gpu: Gpu,
     /// Dispatches for each input of the pool.
-    inputs: Vec<Vec<(Bound, [u32; 3])>>,
+    inputs: Vec<Vec<Dispatch>>,
 }
 
 impl Optimized {
@@ -50,10 +49,6 @@ impl Variant for Optimized {
     }
 }
 
-fn pipeline(gpu: &Gpu, label: &str, parts: &[&str]) -> Result<Pipeline, GpuError> {
-    gpu.pipeline(label, &parts.concat(), "main")
-}
-
 /// Kernels for more labels, and the buffers that they share.
 struct Large {
     distinct: Pipeline,
@@ -71,9 +66,10 @@ impl Large {
     fn new(gpu: &Gpu, ranks: &Buffer) -> Result<Self, GpuError> {
         let words = |label, count| gpu.buffer_for::<u32>(label, count);
         let n = ranks.count::<u32>();
+        let sort = [SIZE, KEYS, STATE, SHARED_KEYS, SUMS, DIGITS, OFFSETS, include_str!("shaders/sort.wgsl")];
         Ok(Self {
             distinct: pipeline(gpu, "distinct", &[KEYS, STATE, include_str!("shaders/distinct.wgsl")])?,
-            sort: pipeline(gpu, "sort", &[KEYS, STATE, SHARED_KEYS, include_str!("shaders/sort.wgsl")])?,
+            sort: pipeline(gpu, "sort", &sort)?,
             rank: pipeline(gpu, "rank", &[KEYS, include_str!("shaders/rank.wgsl")])?,
             // Zeros stand for the empty set; `sort` restores them.
             state: words("state", 2)?,
@@ -85,7 +81,7 @@ impl Large {
         })
     }
 
-    fn bind(&self, labels: &Buffer, ranks: &Buffer) -> Result<Vec<(Bound, [u32; 3])>, GpuError> {
+    fn bind(&self, labels: &Buffer, ranks: &Buffer) -> Result<Vec<Dispatch>, GpuError> {
         let set =
             [("labels", labels), ("state", &self.state), ("slots", &self.slots), ("found", &self.found)];
         let distinct = self.distinct.bind(set)?;

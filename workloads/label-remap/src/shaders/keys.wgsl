@@ -1,4 +1,4 @@
-// Functions that the kernels of `optimized` share. They work on keys: labels as unsigned numbers in the same order.
+// Keys: labels as unsigned numbers in the same order.
 //
 // A kernel that sorts or searches declares `var<workgroup> keys`, which these functions use.
 
@@ -6,6 +6,10 @@ const LABEL_TO_KEY = 0x80000000u;
 
 fn key_of(label: i32) -> u32 {
     return bitcast<u32>(label) ^ LABEL_TO_KEY;
+}
+
+fn label_of(key: u32) -> i32 {
+    return bitcast<i32>(key ^ LABEL_TO_KEY);
 }
 
 // Fibonacci hashing: the upper `bits` bits of a product with 2^32 / golden ratio.

@@ -2,6 +2,7 @@
 
 const SIZE = 256u;
 const CAPACITY = 1024u;
+const ITEMS = CAPACITY / SIZE;
 const SLOT_BITS = 11u;
 
 @group(0) @binding(0) var<storage, read> labels: array<i32>;
@@ -43,12 +44,23 @@ fn insert(key: u32) {
 
 @compute @workgroup_size(SIZE) fn main(@builtin(local_invocation_index) thread: u32) {
     let n = arrayLength(&labels);
-    for (var i = thread; i < n; i += SIZE) { insert(key_of(labels[i])); }
+    // Each thread keeps its keys, so that the labels are read once.
+    var mine: array<u32, ITEMS>;
+    for (var item = 0u; item < ITEMS; item++) {
+        let i = item * SIZE + thread;
+        if i < n {
+            mine[item] = key_of(labels[i]);
+            insert(mine[item]);
+        }
+    }
     workgroupBarrier();
     if thread == 0u { count_of_all = atomicLoad(&found); }
     let count = workgroupUniformLoad(&count_of_all);
     for (var i = count + thread; i < padded_count(count); i += SIZE) { keys[i] = 0xffffffffu; }
     workgroupBarrier();
     sort_shared(count, thread, SIZE);
-    for (var i = thread; i < n; i += SIZE) { ranks[i] = rank_shared(key_of(labels[i]), count); }
+    for (var item = 0u; item < ITEMS; item++) {
+        let i = item * SIZE + thread;
+        if i < n { ranks[i] = rank_shared(mine[item], count); }
+    }
 }

@@ -4,10 +4,6 @@
 // digits, least significant first, each thread with a range of its own. One workgroup uses a small part of the device,
 // but labels of thousands of classes are rare, and the common case pays nothing for this one.
 
-const SIZE = 256u;
-const DIGIT_BITS = 4u;
-const DIGITS = 16u;
-
 @group(0) @binding(0) var<storage, read> labels: array<i32>;
 @group(0) @binding(1) var<storage, read_write> state: State;
 @group(0) @binding(2) var<storage, read_write> slots: array<atomic<u32>, 4096>;
@@ -54,16 +50,15 @@ fn sort_many(thread: u32) {
     let end = min(first + each, n);
     // The passes go from the labels to `sorted`, to `other`, to `sorted` and so on; the last of eight ends in `other`.
     for (var pass_number = 0u; pass_number < 32u / DIGIT_BITS; pass_number++) {
-        let shift = pass_number * DIGIT_BITS;
         for (var digit = 0u; digit < DIGITS; digit++) { keys[digit * SIZE + thread] = 0u; }
         for (var i = first; i < end; i++) {
-            keys[((source(pass_number, i) >> shift) % DIGITS) * SIZE + thread] += 1u;
+            keys[digit_of(source(pass_number, i), pass_number) * SIZE + thread] += 1u;
         }
         workgroupBarrier();
         offsets(thread);
         for (var i = first; i < end; i++) {
             let key = source(pass_number, i);
-            let mine = ((key >> shift) % DIGITS) * SIZE + thread;
+            let mine = digit_of(key, pass_number) * SIZE + thread;
             let to = keys[mine];
             keys[mine] = to + 1u;
             if pass_number % 2u == 0u { sorted[to] = key; } else { other[to] = key; }
@@ -78,37 +73,6 @@ fn source(pass_number: u32, i: u32) -> u32 {
     if pass_number == 0u { return key_of(labels[i]); }
     if pass_number % 2u == 1u { return sorted[i]; }
     return other[i];
-}
-
-// Replaces each count by the sum of those before it.
-fn offsets(thread: u32) {
-    var counts: array<u32, DIGITS>;
-    var sum = 0u;
-    for (var i = 0u; i < DIGITS; i++) {
-        counts[i] = keys[thread * DIGITS + i];
-        sum += counts[i];
-    }
-    workgroupBarrier();
-    var before = sum_before(sum, thread);
-    for (var i = 0u; i < DIGITS; i++) {
-        keys[thread * DIGITS + i] = before;
-        before += counts[i];
-    }
-    workgroupBarrier();
-}
-
-// Returns the sum of the values of all threads before this one. Uses the first SIZE keys.
-fn sum_before(value: u32, thread: u32) -> u32 {
-    keys[thread] = value;
-    workgroupBarrier();
-    var sum = value;
-    for (var gap = 1u; gap < SIZE; gap *= 2u) {
-        if thread >= gap { sum += keys[thread - gap]; }
-        workgroupBarrier();
-        keys[thread] = sum;
-        workgroupBarrier();
-    }
-    return sum - value;
 }
 
 // Copies the keys that differ from the one before them to `sorted`.
