@@ -10,6 +10,7 @@ mod delivery;
 mod documented;
 mod history;
 mod item;
+mod lazy_only;
 mod optimized;
 mod shipped;
 mod slow;
@@ -22,11 +23,13 @@ use perfharness_gpu::gpu_meter;
 
 use delivery::{Loop, Params, VALUES, memory_bytes};
 use documented::Documented;
+use lazy_only::LazyOnly;
 use optimized::Optimized;
 use shipped::Shipped;
 use slow::Slow;
 
 const SLOW: &str = "slow";
+const LAZY_ONLY: &str = "lazy-only";
 const DOCUMENTED: &str = "documented";
 const SHIPPED: &str = "shipped";
 const OPTIMIZED: &str = "optimized";
@@ -57,10 +60,16 @@ pub fn workload() -> Workload {
 fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
     let variant = |id, role, summary| VariantDef::new(id, role, summary).needs("gpu");
     let slow = variant(SLOW, Role::Slow, "reads three scalars after each step, and waits for each");
+    let lazy_only = variant(
+        LAZY_ONLY,
+        Role::Other,
+        "section 2 alone: keeps them on the device; after each step one read of all three, and a wait",
+    )
+    .reference(SLOW);
     let documented = variant(
         DOCUMENTED,
         Role::Documented,
-        "keeps them on the device; at every 50th step three reads, and a wait for each",
+        "sections 2 and 3: keeps them on the device; at every 50th step three reads, and a wait for each",
     )
     .caveat("A NaN loss is noticed up to 49 steps late.");
     let shipped = variant(
@@ -76,17 +85,18 @@ fn define(cases: Vec<Case<Params>>) -> WorkloadBuilder<Params> {
     )
     .caveat("A NaN loss is noticed up to 99 steps late.");
     let mut builder =
-        Workload::builder("metrics-sync", 1, "The three scalars of a training loop on the device")
+        Workload::builder("metrics-sync", 2, "The three scalars of a training loop on the device")
             .source("000", "2")
             .source("000", "3")
             .cases(cases)
             .meter(gpu_meter())
             .metric(MetricDef::work(VALUES, "values delivered"))
             .variant_with(slow, Loop::<Slow>::new)
+            .variant_with(lazy_only, Loop::<LazyOnly>::new)
             .variant_with(documented, Loop::<Documented>::new)
             .variant_with(shipped, Loop::<Shipped>::new)
             .variant_with(optimized, Loop::<Optimized>::new);
-    for variant in [SLOW, DOCUMENTED, SHIPPED, OPTIMIZED] {
+    for variant in [SLOW, LAZY_ONLY, DOCUMENTED, SHIPPED, OPTIMIZED] {
         builder = builder.memory(variant, memory_bytes);
     }
     builder

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use layouts::layout_records;
 use perfharness_contract::protocol::Reading;
 use perfharness_contract::{
-    CaseDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, gpu_metric, standard,
+    CaseDef, ClaimDef, MetricDef, MetricKind, Name, Number, OutcomeKind, Scope, WorkloadDef, gpu_metric,
+    standard,
 };
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::compare::judge_claims;
@@ -504,7 +505,7 @@ fn metered(side: &SideState, metric: &MetricDef) -> MetricRecord {
     values(metric, kind, median(&all).unwrap_or(first), &all, demoted)
 }
 
-/// Compares the sides of a case, each with the number of its reference. Wall time comes from timed samples, and so does CPU
+/// Compares the sides of a case, each with the number of its reference, and the sides that claims name. Wall time comes from timed samples, and so does CPU
 /// time, which helps to explain what a change did to the wall time; times that meters report give one log-ratio for each
 /// launch.
 fn case_comparisons(
@@ -537,10 +538,16 @@ fn case_comparisons(
     let timed: Vec<Name> = standard::harness_metrics().into_iter().map(|metric| metric.id).collect();
     let is_metered_time = |m: &&MetricDef| m.kind == MetricKind::Time && m.scope == Scope::Iteration;
     let metered: Vec<&Name> = definition.metrics.iter().filter(is_metered_time).map(|m| &m.id).collect();
-    let pairs: Vec<(usize, usize)> =
-        case_plan.comparisons().filter(|(c, r)| measured(*c) && measured(*r)).collect();
+    let mut pairs: Vec<(usize, usize)> = case_plan.comparisons().collect();
+    for pair in claimed_pairs(definition, case_plan) {
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    // The comparison that a side declares stays the first one of its candidate.
+    pairs.sort_by_key(|(candidate, _)| *candidate);
     let mut comparisons = Vec::new();
-    for &(candidate, reference) in &pairs {
+    for &(candidate, reference) in pairs.iter().filter(|(c, r)| measured(*c) && measured(*r)) {
         let pair = (candidate, reference);
         let of_versions = case_plan.sides[reference].origin == Origin::Base;
         for metric in &timed {
@@ -558,6 +565,16 @@ fn case_comparisons(
     }
     comparisons
 }
+/// Candidate and reference of each claim, where both were measured in the same rounds.
+fn claimed_pairs(definition: &WorkloadDef, case_plan: &CasePlan) -> impl Iterator<Item = (usize, usize)> {
+    let side = |variant: &Name| {
+        let is_it = |side: &Side| side.origin == Origin::Head && side.benchmark.variant == *variant;
+        case_plan.sides.iter().position(is_it)
+    };
+    let pair = move |claim: &ClaimDef| Some((side(&claim.candidate)?, side(&claim.reference)?));
+    definition.claims.iter().filter_map(pair).filter(|(candidate, reference)| candidate != reference)
+}
+
 /// Variables that decide how many threads numerical libraries use. A peer timed with its default threads on a busy
 /// machine can look ten times slower than it is.
 const THREAD_VARIABLES: [&str; 6] = [
@@ -577,6 +594,7 @@ fn harness_facts() -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use perfharness_contract::Promise;
     use perfharness_record::Contamination;
 
     use super::*;
@@ -598,9 +616,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_launch_names_its_sides_in_the_order_of_opening_and_says_why_it_does_not_count() {
-        let side = |variant: &str, origin| Side {
+    fn side(variant: &str, origin: Origin) -> Side {
+        Side {
             benchmark: format!("w/c/{variant}").parse().unwrap(),
             origin,
             worker: 0,
@@ -609,15 +626,49 @@ mod tests {
             expect: OutcomeKind::Ok,
             memory_bytes: None,
             layout: None,
+        }
+    }
+
+    fn case_of(sides: Vec<Side>) -> CasePlan {
+        CasePlan {
+            workload: "w".parse().unwrap(),
+            version: 1,
+            case: "c".parse().unwrap(),
+            sides,
+            design: crate::plan::CaseDesign::default(),
+        }
+    }
+
+    #[test]
+    fn claims_add_the_comparisons_of_the_sides_that_they_name() {
+        let claim = |candidate: &str, reference: &str| {
+            ClaimDef::new(
+                "c",
+                "000, 1",
+                "faster",
+                standard::WALL_TIME,
+                Promise::NotMeasurable { reason: String::new() },
+            )
+            .between(reference, candidate)
         };
+        let definition = WorkloadDef {
+            claims: vec![claim("fast", "lazy"), claim("fast", "absent"), claim("fast", "fast")],
+            ..serde_json::from_value(serde_json::json!({
+                "id": "w", "version": 1, "title": "W", "summary": "does it", "cases": [], "variants": [],
+            }))
+            .unwrap()
+        };
+        let pairs = |sides| claimed_pairs(&definition, &case_of(sides)).collect::<Vec<_>>();
+        let head = |variant| side(variant, Origin::Head);
+        assert_eq!(pairs(vec![head("slow"), head("lazy"), head("fast")]), [(2, 1)]);
+        // A gate compares versions and not variants.
+        assert_eq!(pairs(vec![head("fast"), side("lazy", Origin::Base)]), []);
+    }
+
+    #[test]
+    fn a_launch_names_its_sides_in_the_order_of_opening_and_says_why_it_does_not_count() {
         let record = |sides: Vec<Side>| {
-            let case_plan = CasePlan {
-                workload: "w".parse().unwrap(),
-                version: 1,
-                case: "c".parse().unwrap(),
-                sides,
-                design: crate::plan::CaseDesign::default(),
-            };
+            let case_plan = case_of(sides);
             let mut state = RunState::new([2]);
             let (case, launch) = (0, 4);
             state.apply(&Event::LaunchStarted {

@@ -419,7 +419,9 @@ fn open_questions(record: &RunRecord) -> Vec<String> {
     }
     let walls = record.comparisons.iter().filter(|c| c.metric.as_str() == standard::WALL_TIME);
     let open = walls.filter(|c| c.estimate.launches < MIN_LAUNCHES_TO_DECIDE);
-    let open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
+    let mut open: Vec<String> = open.map(|c| c.candidate.to_string()).collect();
+    // A claim may compare a variant with a second reference.
+    open.dedup();
     if !open.is_empty() {
         lines.push(format!(
             "too few launches to decide: {}; allow more with --time-budget or --launches, or measure fewer benchmarks at once",

@@ -9,10 +9,11 @@ use perfharness_gpu::Gpu;
 use crate::delivery::{Delivery, Loop, Params};
 use crate::documented::Documented;
 use crate::history::History;
+use crate::lazy_only::LazyOnly;
 use crate::optimized::Optimized;
 use crate::shipped::Shipped;
 use crate::slow::Slow;
-use crate::{DOCUMENTED, OPTIMIZED, SHIPPED, SLOW, define};
+use crate::{DOCUMENTED, LAZY_ONLY, OPTIMIZED, SHIPPED, SLOW, define};
 
 pub(crate) const SEED: u64 = 7;
 
@@ -42,9 +43,10 @@ fn bench<D: Delivery + 'static>(gpu: &Gpu, steps: u64, seed: u64) -> Box<dyn Ben
 }
 
 /// Creates a placement of each variant outside a worker, loaded with round 5.
-pub(crate) fn benches(gpu: &Gpu, steps: u64, seed: u64) -> [(&'static str, Box<dyn Bench>); 4] {
+pub(crate) fn benches(gpu: &Gpu, steps: u64, seed: u64) -> [(&'static str, Box<dyn Bench>); 5] {
     [
         (SLOW, bench::<Slow>(gpu, steps, seed)),
+        (LAZY_ONLY, bench::<LazyOnly>(gpu, steps, seed)),
         (DOCUMENTED, bench::<Documented>(gpu, steps, seed)),
         (SHIPPED, bench::<Shipped>(gpu, steps, seed)),
         (OPTIMIZED, bench::<Optimized>(gpu, steps, seed)),
