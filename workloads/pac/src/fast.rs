@@ -15,6 +15,7 @@ mod scalar;
 mod sectors;
 mod spectrum;
 
+pub(crate) use histogram::add_rows;
 pub(crate) use index::index_of_sums;
 pub use plan::Plan;
 pub use scalar::Scalar;

@@ -62,7 +62,7 @@ pub fn workload() -> Workload {
         "f32, all processors: one transform of a channel for all bands, two bands a transform, all pairs in one pass",
     );
     let cpu_f64 = VariantDef::new(OPTIMIZED_CPU_F64, Role::Other, "optimized-cpu in f64");
-    let builder = Workload::builder("pac", 2, "Phase-amplitude coupling of all pairs of bands")
+    let builder = Workload::builder("pac", 3, "Phase-amplitude coupling of all pairs of bands")
         .source("004", "Root Causes Identified")
         .source("004", "Immediate Actions Required")
         .cases(cases().into_iter().map(|(id, params, efforts)| {

@@ -97,28 +97,11 @@ impl<T: Scalar> Histogram<T> {
                     if lanes == 0 {
                         self.count(length, phases, &mut counts[first_bin..]);
                     }
-                    self.add(length, phases);
+                    add_rows(&mut self.partial, &self.rows[..length], &self.slots, phases);
                     if (tile + 1).is_multiple_of(TILES) || tile + 1 == tiles {
                         self.flush(phases, &mut sums[first_bin * amplitudes..], amplitudes, lanes * LANES);
                     }
                 }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, length: usize, phases: usize) {
-        let partials = &mut self.partial[..];
-        for (row, slots) in self.rows[..length].iter().zip(&self.slots) {
-            // Copied, because the compiler must see that the row and the sums are different memory.
-            let row = *row;
-            for slot in &slots[..phases] {
-                let partial = &mut partials[usize::from(*slot)];
-                let mut sums = *partial;
-                for lane in 0..LANES {
-                    sums[lane] = sums[lane] + row[lane];
-                }
-                *partial = sums;
             }
         }
     }
@@ -140,6 +123,28 @@ impl<T: Scalar> Histogram<T> {
                 *sum += partial.widen();
             }
             *partial = [T::zero(); LANES];
+        }
+    }
+}
+
+/// Adds every row to the sums in its first `phases` slots.
+#[inline(always)]
+pub(crate) fn add_rows<T: Scalar, const LANES: usize, const SLOTS: usize>(
+    sums: &mut [[T; LANES]],
+    rows: &[[T; LANES]],
+    slots: &[[u16; SLOTS]],
+    phases: usize,
+) {
+    for (row, slots) in rows.iter().zip(slots) {
+        // Copied, because the compiler must see that the row and the sums are different memory.
+        let row = *row;
+        for slot in &slots[..phases] {
+            let sum = &mut sums[usize::from(*slot)];
+            let mut lanes = *sum;
+            for lane in 0..LANES {
+                lanes[lane] = lanes[lane] + row[lane];
+            }
+            *sum = lanes;
         }
     }
 }

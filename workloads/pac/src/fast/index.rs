@@ -50,7 +50,7 @@ impl Totals {
 pub(crate) fn index_of_sums<'a>(sums: impl Iterator<Item = &'a f64> + Clone, divisors: &[u64]) -> f64 {
     let means = sums.zip(divisors).filter(|(_, count)| **count > 0).map(|(sum, count)| sum / *count as f64);
     let total: f64 = means.clone().sum();
-    // The sum of p ln p over p = mean / total. An empty bin gives 0 ln 0, which is NaN.
-    let weighted: f64 = means.map(|mean| mean * (mean / total).ln()).sum();
-    1.0 + weighted / total / (divisors.len() as f64).ln()
+    // An empty bin gives 0 ln 0, which is NaN.
+    let weighted: f64 = means.map(|mean| mean / total).map(|p| p * p.ln()).sum();
+    1.0 + weighted / (divisors.len() as f64).ln()
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{Band, Normalisation, Settings, Shape};
 
 /// Number of inputs in a round; the iterations cycle through them.
-pub(crate) const POOL: usize = 2;
+pub(crate) const POOL: usize = 4;
 /// Sampling rate in Hz.
 const SF_HZ: f64 = 512.0;
 
