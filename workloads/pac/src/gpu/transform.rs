@@ -19,30 +19,38 @@ struct Step {
     direction: f32,
 }
 
+/// Direction of a transform.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Direction {
+    /// From samples to frequencies.
+    Forward,
+    /// From frequencies to samples, without the division by their number.
+    Back,
+}
+
 /// Kernels of the steps by radix, which transforms of all lengths share.
-pub(super) type Steps = BTreeMap<u32, Pipeline>;
+pub(crate) type Steps = BTreeMap<u32, Pipeline>;
 
 /// Transforms of one length.
-pub(super) struct Transform {
-    gpu: Gpu,
+pub(crate) struct Transform {
     length: u32,
-    /// Radix of every step, and its kernel.
-    steps: Vec<(u32, Pipeline)>,
+    /// Radix of every step, its kernel, and its parameters forward and back.
+    steps: Vec<(u32, Pipeline, [Buffer; 2])>,
     roots: Buffer,
 }
 
 /// A transform between two buffers, for any number of signals.
-pub(super) struct Pass {
+pub(crate) struct Pass {
     length: u32,
     /// Radix of every step.
     steps: Vec<(u32, Rc<Bound>)>,
     /// Number of the buffer that holds the result.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 impl Transform {
     /// Plans for a length whose prime factors are 2, 3 and 5 only.
-    pub(super) fn new(gpu: &Gpu, length: usize, shared: &mut Steps) -> Result<Self, GpuError> {
+    pub(crate) fn new(gpu: &Gpu, length: usize, shared: &mut Steps) -> Result<Self, GpuError> {
         // The angles are f64: an f32 of a large angle would have few digits left.
         let root = |k: usize| {
             let (sin, cos) = (TAU * k as f64 / length as f64).sin_cos();
@@ -50,7 +58,8 @@ impl Transform {
         };
         let roots: Vec<[f32; 2]> = (0..length).map(root).collect();
         let mut steps = Vec::new();
-        for radix in radices(length as u32) {
+        let (length, mut span) = (length as u32, 1);
+        for radix in radices(length) {
             let pipeline = match shared.entry(radix) {
                 Entry::Occupied(made) => made.into_mut(),
                 Entry::Vacant(place) => {
@@ -59,33 +68,37 @@ impl Transform {
                     place.insert(gpu.pipeline("transform", &source, "main")?)
                 }
             };
-            steps.push((radix, pipeline.clone()));
+            let step = |direction| gpu.uniform("step", &Step { length, span, direction });
+            steps.push((radix, pipeline.clone(), [step(1.0)?, step(-1.0)?]));
+            span *= radix;
         }
         let roots = gpu.upload("roots", &roots)?;
-        Ok(Self { gpu: gpu.clone(), length: length as u32, steps, roots })
+        Ok(Self { length, steps, roots })
     }
 
     /// Returns the number of steps of a transform. After an odd number, the signals are in the other buffer.
-    pub(super) fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Returns a transform forward (1.0) or back (-1.0). The signals alternate between the two buffers, from number
-    /// `at` on.
-    pub(super) fn pass(&self, direction: f32, buffers: [&Buffer; 2], at: usize) -> Result<Pass, GpuError> {
-        let (mut at, mut span) = (at, 1);
+    /// Returns a transform. The signals alternate between the two buffers, from number `at` on.
+    pub(crate) fn pass(
+        &self,
+        direction: Direction,
+        buffers: [&Buffer; 2],
+        at: usize,
+    ) -> Result<Pass, GpuError> {
+        let mut at = at;
         let mut steps = Vec::with_capacity(self.steps.len());
-        for (radix, pipeline) in &self.steps {
-            let step = self.gpu.uniform("step", &Step { length: self.length, span, direction })?;
+        for (radix, pipeline, parameters) in &self.steps {
             let bound = pipeline.bind([
-                ("step", &step),
+                ("step", &parameters[direction as usize]),
                 ("roots", &self.roots),
                 ("before", buffers[at]),
                 ("after", buffers[1 - at]),
             ])?;
             steps.push((*radix, Rc::new(bound)));
             at = 1 - at;
-            span *= radix;
         }
         Ok(Pass { length: self.length, steps, end: at })
     }
@@ -93,7 +106,7 @@ impl Transform {
 
 impl Pass {
     /// Returns the work that transforms `count` signals.
-    pub(super) fn work(&self, count: u32) -> impl Iterator<Item = Work> {
+    pub(crate) fn work(&self, count: u32) -> impl Iterator<Item = Work> {
         let step = move |(radix, bound): &(u32, Rc<Bound>)| Work {
             bound: vec![Rc::clone(bound)],
             groups: rows(self.length / radix, count),

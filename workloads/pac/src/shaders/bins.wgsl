@@ -1,20 +1,9 @@
-// Computes the bins of four samples of both bands of a signal, a byte each. It counts the edges between the positive
-// real axis and a point, or its mirror image above that axis; there is no angle.
+// Computes the bins of four samples of both bands of a signal, a byte each.
 
 @group(0) @binding(1) var<storage, read> filtered: array<vec2f>;
 @group(0) @binding(2) var<storage, read> hilbert: array<vec2f>;
-// Cosine and sine of the edges between 0 and pi.
-@group(0) @binding(3) var<storage, read> edges: array<vec2f>;
 // (band, channel, words of a row)
 @group(0) @binding(4) var<storage, read_write> bins: array<u32>;
-
-fn bin(x: f32, y: f32) -> u32 {
-    var passed = 0u;
-    for (var j = 0u; j < EDGES; j++) {
-        passed += select(0u, 1u, edges[j].x * abs(y) > edges[j].y * x);
-    }
-    return select((BINS - 1u) / 2u - passed, BINS / 2u + passed, y > 0.0 || (y == 0.0 && x >= 0.0));
-}
 
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
     let words = (sizes.samples + 3u) / 4u;
