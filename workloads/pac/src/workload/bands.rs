@@ -20,8 +20,15 @@ pub(crate) struct Bands {
     amplitude: Vec<Signal>,
 }
 
+/// Memory for one signal at a time.
+pub(crate) struct Memory {
+    circle: Signal,
+    padded: Signal,
+    scratch: Signal,
+}
+
 /// Kind of a band.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Phase,
     Amplitude,
@@ -65,19 +72,62 @@ impl Bands {
         self.analytic(&kept, copied)
     }
 
-    /// Does the same without clones: one multiplication by the squared gain replaces both passes. Adds the bytes that
-    /// it copies to `copied`.
-    pub(crate) fn at_once(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Signal {
-        let mut circle = counted(complex(&self.extended(x, copied)), copied);
-        circle.resize(gain.len(), Complex::default());
-        self.circle[0].process(&mut circle);
-        let scale = 1.0 / gain.len() as f32;
-        for (z, gain) in circle.iter_mut().zip(gain) {
-            *z *= gain.norm_sqr() * scale;
+    /// Returns the same in memory that is kept, without clones: values move from one buffer to the next, and all else
+    /// happens in place. Adds the bytes that it copies to `copied`.
+    pub(crate) fn in_place<'a>(
+        &self,
+        gain: &[Complex<f32>],
+        x: &[f32],
+        memory: &'a mut Memory,
+        copied: &mut u64,
+    ) -> &'a [Complex<f32>] {
+        let Memory { circle, padded, scratch } = memory;
+        let (m, n) = (self.extension, x.len());
+        let extended = n + 2 * m;
+        for j in 1..=m {
+            circle[m - j] = Complex::new(2.0 * x[0] - x[j], 0.0);
+            circle[m + n - 1 + j] = Complex::new(2.0 * x[n - 1] - x[n - 1 - j], 0.0);
         }
-        self.circle[1].process(&mut circle);
-        let filtered = counted(real(&circle[self.extension..][..self.samples]), copied);
-        self.analytic(&filtered, copied)
+        for (z, x) in circle[m..].iter_mut().zip(x) {
+            *z = Complex::new(*x, 0.0);
+        }
+        *copied += size_of_val(&circle[..n]) as u64;
+        circle[extended..].fill(Complex::default());
+        self.filter(gain, circle, scratch);
+        let row = &mut circle[..extended];
+        row.reverse();
+        for z in &mut *row {
+            z.im = 0.0;
+        }
+        *copied += size_of_val(row) as u64;
+        circle[extended..].fill(Complex::default());
+        self.filter(gain, circle, scratch);
+        for (to, z) in padded[..n].iter_mut().zip(circle[..m + n].iter().rev()) {
+            *to = Complex::new(z.re, 0.0);
+        }
+        *copied += size_of_val(&padded[..n]) as u64;
+        padded[n..].fill(Complex::default());
+        self.weigh(padded, scratch);
+        &padded[..n]
+    }
+
+    /// Returns memory for [`in_place`](Self::in_place).
+    pub(crate) fn memory(&self) -> Memory {
+        let [circle, padded] = self.lengths();
+        let [circle, padded] = [circle, padded].map(|n| vec![Complex::default(); n]);
+        Memory { circle, padded, scratch: self.scratch() }
+    }
+
+    /// Returns the memory that the transforms need beside their data.
+    fn scratch(&self) -> Signal {
+        let ffts = self.circle.iter().chain(&self.padded);
+        let length = ffts.map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0);
+        vec![Complex::default(); length]
+    }
+
+    /// Lengths of the transforms: around the circle, and of the padded signal.
+    fn lengths(&self) -> [usize; 2] {
+        [self.circle[0].len(), self.padded[0].len()]
     }
 
     fn extended(&self, x: &[f32], copied: &mut u64) -> Vec<f32> {
@@ -92,20 +142,32 @@ impl Bands {
     fn pass(&self, gain: &[Complex<f32>], x: &[f32], copied: &mut u64) -> Vec<f32> {
         let mut circle = counted(complex(x), copied);
         circle.resize(gain.len(), Complex::default());
-        self.circle[0].process(&mut circle);
-        let scale = 1.0 / gain.len() as f32;
-        for (z, gain) in circle.iter_mut().zip(gain) {
-            *z *= gain * scale;
-        }
-        self.circle[1].process(&mut circle);
+        self.filter(gain, &mut circle, &mut self.scratch());
         counted(real(&circle[..x.len()]), copied)
     }
 
     fn analytic(&self, x: &[f32], copied: &mut u64) -> Signal {
         let mut z = counted(complex(x), copied);
-        let length = self.padded[0].len();
-        z.resize(length, Complex::default());
-        self.padded[0].process(&mut z);
+        z.resize(self.padded[0].len(), Complex::default());
+        self.weigh(&mut z, &mut self.scratch());
+        z.truncate(x.len());
+        z
+    }
+
+    /// Filters a circle of samples in one pass, in place.
+    fn filter(&self, gain: &[Complex<f32>], circle: &mut [Complex<f32>], scratch: &mut [Complex<f32>]) {
+        self.circle[0].process_with_scratch(circle, scratch);
+        let scale = 1.0 / gain.len() as f32;
+        for (z, gain) in circle.iter_mut().zip(gain) {
+            *z *= gain * scale;
+        }
+        self.circle[1].process_with_scratch(circle, scratch);
+    }
+
+    /// Replaces a padded signal by its analytic signal.
+    fn weigh(&self, z: &mut [Complex<f32>], scratch: &mut [Complex<f32>]) {
+        let length = z.len();
+        self.padded[0].process_with_scratch(z, scratch);
         let scale = 1.0 / length as f32;
         for (k, z) in z.iter_mut().enumerate() {
             let weight = match (2 * k).cmp(&length) {
@@ -116,9 +178,7 @@ impl Bands {
             };
             *z *= weight * scale;
         }
-        self.padded[1].process(&mut z);
-        z.truncate(x.len());
-        z
+        self.padded[1].process_with_scratch(z, scratch);
     }
 }
 

@@ -1,38 +1,78 @@
-//! The document's "after": no clones, no one-hot tensor, chunks of pairs in memory that is kept.
+//! The document's "after": no clones, no one-hot tensor, chunks of bands, and memory that is kept.
 
 use perfharness_contract::Failure;
 
-use super::bands::{Bands, Kind, bin_of};
+use super::bands::{Bands, Kind, Memory, bin_of};
 use super::measured::{Told, Variant};
-use super::slow::of_pair;
-use crate::oracle::modulation_index;
+use crate::fast::index_of_sums;
 use crate::{Filters, Settings, Shape};
 
-/// Number of pairs of bands and channels whose amplitudes are gathered at a time without a budget.
+/// Number of signals of amplitude bands (a band of a channel) that are processed at a time. The document gives no number.
 const CHUNK: usize = 16;
 
-/// Gathers the amplitudes of a chunk of pairs, and scatters them to the sums of their bins.
+/// Filters a chunk of amplitude bands at a time, and scatters their amplitudes to the sums of their bins.
 pub(crate) struct Documented {
     settings: Settings,
     shape: Shape,
     bands: Bands,
-    /// Number of pairs of a chunk.
-    pairs: usize,
-    /// Bins and amplitudes of these pairs.
-    bins: Vec<usize>,
+    memory: Memory,
+    /// Bin of every sample: (phase band, channel, sample).
+    bins: Vec<u8>,
+    /// Number of samples in every bin: (phase band, channel, bin).
+    counts: Vec<u64>,
+    /// Amplitudes of a chunk: (amplitude band and channel, sample).
     amplitudes: Vec<f32>,
+    sums: Vec<f64>,
 }
 
 impl Documented {
-    /// The gathered values take at most `budget` bytes, but there is always at least one pair.
-    pub(crate) fn new(settings: &Settings, shape: Shape, budget: Option<u64>) -> Self {
+    pub(crate) fn new(settings: &Settings, shape: Shape) -> Self {
         let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
-        let each = shape.samples * (size_of::<usize>() + size_of::<f32>());
-        let pairs = budget.map_or(CHUNK, |budget| (budget as usize / each).max(1));
-        let pairs = pairs.min(settings.indexes(shape.channels));
-        let samples = pairs * shape.samples;
-        let (bins, amplitudes) = (Vec::with_capacity(samples), Vec::with_capacity(samples));
-        Self { settings: settings.clone(), shape, bands, pairs, bins, amplitudes }
+        let phases = settings.phase.len() * shape.channels;
+        let chunk = CHUNK.min(settings.amplitude.len() * shape.channels);
+        Self {
+            settings: settings.clone(),
+            shape,
+            memory: bands.memory(),
+            bands,
+            bins: vec![0; phases * shape.samples],
+            counts: vec![0; phases * settings.bins],
+            amplitudes: vec![0.0; chunk * shape.samples],
+            sums: vec![0.0; settings.bins],
+        }
+    }
+
+    /// Sets the bins of all phase bands, and their counts.
+    fn phases(&mut self, x: &[f32], copied: &mut u64) {
+        let Self { settings, shape, bands, memory, .. } = self;
+        let rows =
+            bands.gains(Kind::Phase).iter().flat_map(|gain| x.chunks(shape.samples).map(move |x| (gain, x)));
+        let bins = self.bins.chunks_mut(shape.samples).zip(self.counts.chunks_mut(settings.bins));
+        for ((gain, x), (bins, counts)) in rows.zip(bins) {
+            counts.fill(0);
+            for (bin, z) in bins.iter_mut().zip(bands.in_place(gain, x, memory, copied)) {
+                let number = bin_of(*z, settings.bins);
+                *bin = number as u8;
+                counts[number] += 1;
+            }
+        }
+    }
+
+    /// Sets the indexes of an amplitude band of a channel, whose amplitudes are at `row` of the chunk.
+    fn couple(&mut self, row: usize, band: usize, channel: usize, index: &mut [f64]) {
+        let Self { settings, shape, sums, .. } = self;
+        let amplitudes = &self.amplitudes[row * shape.samples..][..shape.samples];
+        for phase in 0..settings.phase.len() {
+            let signal = phase * shape.channels + channel;
+            let bins = &self.bins[signal * shape.samples..][..shape.samples];
+            sums.fill(0.0);
+            for (bin, amplitude) in bins.iter().zip(amplitudes) {
+                sums[usize::from(*bin)] += f64::from(*amplitude);
+            }
+            let counts = &self.counts[signal * settings.bins..][..settings.bins];
+            index[(band * settings.phase.len() + phase) * shape.channels + channel] =
+                index_of_sums(sums.iter(), counts);
+        }
     }
 }
 
@@ -40,38 +80,25 @@ impl Variant for Documented {
     const TOLERANCE: f64 = 2e-6;
 
     fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
-        let (bins, n) = (self.settings.bins, self.shape.samples);
-        let bands = &self.bands;
+        self.shape.check_samples(x)?;
         let mut told = Told::default();
-        let of_band = |kind| bands.gains(kind).iter().flat_map(|gain| x.chunks(n).map(move |x| (gain, x)));
-        let (mut phases, mut amplitudes): (Vec<Vec<usize>>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
-        for (gain, x) in of_band(Kind::Phase) {
-            let signal = bands.at_once(gain, x, &mut told.copied_bytes);
-            phases.push(signal.iter().map(|&z| bin_of(z, bins)).collect());
-        }
-        for (gain, x) in of_band(Kind::Amplitude) {
-            let signal = bands.at_once(gain, x, &mut told.copied_bytes);
-            amplitudes.push(signal.iter().map(|z| z.norm()).collect());
-        }
-        for (chunk, index) in index.chunks_mut(self.pairs).enumerate() {
-            self.bins.clear();
-            self.amplitudes.clear();
-            for pair in (chunk * self.pairs..).take(index.len()) {
-                let (bins, amplitudes) = of_pair(pair, &phases, &amplitudes, self.shape.channels);
-                self.bins.extend_from_slice(bins);
-                self.amplitudes.extend_from_slice(amplitudes);
+        self.phases(x, &mut told.copied_bytes);
+        let (channels, samples) = (self.shape.channels, self.shape.samples);
+        let signals = self.settings.amplitude.len() * channels;
+        for first in (0..signals).step_by(CHUNK) {
+            let chunk = first..signals.min(first + CHUNK);
+            for (signal, amplitudes) in chunk.clone().zip(self.amplitudes.chunks_mut(samples)) {
+                let (gain, x) = (
+                    &self.bands.gains(Kind::Amplitude)[signal / channels],
+                    &x[signal % channels * samples..][..samples],
+                );
+                let points = self.bands.in_place(gain, x, &mut self.memory, &mut told.copied_bytes);
+                amplitudes.iter_mut().zip(points).for_each(|(amplitude, z)| *amplitude = z.norm());
             }
-            told.copied_bytes += (size_of_val(&self.bins[..]) + size_of_val(&self.amplitudes[..])) as u64;
+            for signal in chunk {
+                self.couple(signal - first, signal / channels, signal % channels, index);
+            }
             told.chunks += 1;
-            let gathered = self.bins.chunks(n).zip(self.amplitudes.chunks(n));
-            for ((of_pair, amplitudes), index) in gathered.zip(index) {
-                let (mut sums, mut counts) = (vec![0.0; bins], vec![0; bins]);
-                for (bin, amplitude) in of_pair.iter().zip(amplitudes) {
-                    sums[*bin] += f64::from(*amplitude);
-                    counts[*bin] += 1;
-                }
-                *index = modulation_index(&sums, &counts);
-            }
         }
         Ok(told)
     }

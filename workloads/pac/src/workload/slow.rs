@@ -43,6 +43,7 @@ impl Variant for Slow {
     const TOLERANCE: f64 = 2e-6;
 
     fn index(&mut self, _at: usize, x: &[f32], index: &mut [f64]) -> Result<Told, Failure> {
+        self.shape.check_samples(x)?;
         let (bins, n) = (self.settings.bins, self.shape.samples);
         let mut copied = 0;
         let mut signals = |kind| -> Vec<Vec<_>> {
@@ -91,7 +92,7 @@ impl Variant for Slow {
 }
 
 /// Bins and amplitudes of a pair of bands and a channel.
-pub(crate) fn of_pair<'a>(
+fn of_pair<'a>(
     pair: usize,
     phases: &'a [Vec<usize>],
     amplitudes: &'a [Vec<f32>],
