@@ -75,6 +75,6 @@ pub use queries::Section;
 pub use redefinition::Redefinition;
 pub use side::{LAUNCH_ALONE, MAX_LAUNCHES, Origin, Side, Stage};
 pub use source::{SourceState, short_commit};
-pub use stacks::{INSTRUCTIONS, StackProfile, fold, fold_line};
+pub use stacks::{INSTRUCTIONS, Misses, StackProfile, fold, fold_line};
 pub use types::*;
 pub use worker_command::WorkerCommand;

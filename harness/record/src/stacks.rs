@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use perfharness_contract::protocol::{ProfileClock, SampleReply, Stack};
+use serde::{Deserialize, Serialize};
 
 /// Unit of a profile in which every instruction was counted: each is met once.
 pub const INSTRUCTIONS: &str = "instructions";
@@ -25,6 +26,19 @@ pub struct StackProfile {
     pub wall_ns: u64,
     /// CPU time that the process spent in them, where it says.
     pub cpu_ns: Option<u64>,
+    /// Misses of a simulated processor in them, where it was one.
+    pub simulated: Option<Misses>,
+}
+
+/// Misses of a simulated processor, whose caches are the same on every machine. A real one has others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Misses {
+    /// Reads and writes that missed the first cache for data, of 32 KiB.
+    pub first_cache: f64,
+    /// Accesses that missed the last cache, of 8 MiB.
+    pub last_cache: f64,
+    /// Branches that were predicted wrongly.
+    pub branches: f64,
 }
 
 impl StackProfile {

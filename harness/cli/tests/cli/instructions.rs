@@ -130,7 +130,10 @@ fn a_profile_of_instructions_needs_nothing_of_the_worker() {
     };
     assert!(folded.lines().all(|line| line.starts_with("churn/c/plain;")), "{folded}");
     assert!(counts("churn") > 100_000, "{folded}");
-    assert!(harness.read("graphs/churn-c-plain.svg").contains("instructions"));
+    assert!(harness.read("graphs/churn-c-plain.svg").contains("simulated misses: "));
+    let index: Value = serde_json::from_str(&harness.read("graphs/index.json")).unwrap();
+    let simulated = &index["benchmarks"][0]["profile"]["simulated"];
+    assert!(simulated["branches"].is_number() && simulated["first_cache"].is_number(), "{index:#}");
     let graph = harness.read("graphs/churn-c-plain.callgrind");
     assert!(graph.starts_with("# callgrind format\n") && graph.contains(" churn\n"), "{graph}");
     // It comes with Valgrind.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use perfharness_platform::env;
-use perfharness_record::WorkerCommand;
+use perfharness_record::{Misses, WorkerCommand};
 
 /// Variable with the Valgrind to use; empty for none.
 pub const PROGRAM: &str = "PERFHARNESS_VALGRIND";
@@ -30,6 +30,11 @@ const PINNED: [(&str, &str); 2] = [
 
 /// Callers that tell stacks apart.
 const DEEPEST: u32 = 64;
+
+/// Options that simulate caches and the prediction of branches. The sizes are fixed, because those of the machine would make
+/// other figures of the same program.
+const SIMULATED: [&str; 5] =
+    ["--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"];
 
 /// The key by which counts are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +100,10 @@ impl Callgrind {
         let env: BTreeMap<String, String> = pinned.into_iter().chain(worker.env.clone()).collect();
         let detail = match detail {
             Detail::Functions => Vec::new(),
-            Detail::Stacks => vec![format!("--separate-callers={DEEPEST}"), "--separate-recs=1".into()],
+            Detail::Stacks => {
+                let callers = [format!("--separate-callers={DEEPEST}"), "--separate-recs=1".into()];
+                callers.into_iter().chain(SIMULATED.map(str::to_owned)).collect()
+            }
         };
         let command = options.into_iter().chain(detail).chain(worker.in_layout(0)).collect();
         WorkerCommand { command, env, layouts: Vec::new(), ..worker.clone() }
@@ -141,11 +149,11 @@ impl Control<'_> {
         self.say("instrumentation off")
     }
 
-    /// Takes the instructions of each stack since the last time.
+    /// Takes the instructions of each stack since the last time, and the simulated misses.
     ///
     /// # Errors
     /// As [`Self::take`].
-    pub(super) fn take_stacks(&mut self) -> Result<BTreeMap<Vec<String>, u64>, String> {
+    pub(super) fn take_stacks(&mut self) -> Result<CountedStacks, String> {
         self.say("dump")?;
         self.read_next(stacks)
     }
@@ -236,13 +244,34 @@ impl Counts {
     }
 }
 
-/// Reads the instructions of each stack, its outermost function first; `None` if there is no total.
-fn stacks(text: &str) -> Option<BTreeMap<Vec<String>, u64>> {
-    let mut stacks: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+/// Instructions of a stretch of time by stack, the outermost function first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CountedStacks {
+    pub(super) stacks: BTreeMap<Vec<String>, u64>,
+    pub(super) misses: Misses,
+}
+
+/// Reads the instructions of each stack; `None` if there is no total.
+fn stacks(text: &str) -> Option<CountedStacks> {
+    let mut counted = CountedStacks { misses: misses(text), ..CountedStacks::default() };
     for ((_, name), cost) in costs(text)?.1 {
-        *stacks.entry(frames(name)).or_default() += cost;
+        *counted.stacks.entry(frames(name)).or_default() += cost;
     }
-    Some(stacks)
+    Some(counted)
+}
+
+/// Reads the simulated misses from the totals, whose names stand at the top. A name that is not there has none.
+fn misses(text: &str) -> Misses {
+    let line = |key| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+    let totals = line("events:").split_whitespace().zip(line("totals:").split_whitespace());
+    let totals: BTreeMap<&str, f64> =
+        totals.filter_map(|(name, count)| Some((name, count.parse().ok()?))).collect();
+    let sum = |names: &[&str]| names.iter().filter_map(|name| totals.get(name)).sum();
+    Misses {
+        first_cache: sum(&["D1mr", "D1mw"]),
+        last_cache: sum(&["ILmr", "DLmr", "DLmw"]),
+        branches: sum(&["Bcm", "Bim"]),
+    }
 }
 
 /// Divides `f'caller'outermost` into names, the outermost first.
@@ -343,8 +372,16 @@ mod tests {
             stack(&["main", "w::leaf", "memcpy"], 90),
             stack(&["main", "walk"], 4),
         ];
-        assert_eq!(stacks(text).unwrap(), due.into());
+        assert_eq!(stacks(text).unwrap(), CountedStacks { stacks: due.into(), misses: Misses::default() });
         assert_eq!(stacks("fn=(1) f\n1 2\n"), None);
+    }
+
+    #[test]
+    fn misses_stand_in_the_totals_by_the_names_of_the_events() {
+        let text = "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim\n\
+                    totals: 900 200 100 9 20 10 1 2 4 80 8 6 5\n";
+        assert_eq!(misses(text), Misses { first_cache: 30.0, last_cache: 7.0, branches: 13.0 });
+        assert_eq!(misses("events: Ir\ntotals: 900\n"), Misses::default());
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use perfharness_contract::protocol::{Mode, ProfileClock};
-use perfharness_record::{INSTRUCTIONS, Outcome, Profiled, Side, StackProfile, WorkerCommand};
+use perfharness_record::{INSTRUCTIONS, Misses, Outcome, Profiled, Side, StackProfile, WorkerCommand};
 use tempfile::TempDir;
 
 use super::ProcessExecutor;
-use super::callgrind::{Callgrind, Detail};
+use super::callgrind::{Callgrind, CountedStacks, Detail};
 use super::executor::{CallError, LaunchOptions, unless_interrupted};
 use super::launch::Interrupted;
 use super::solo::SoloLaunch;
@@ -79,7 +79,7 @@ fn sample(
     tool: &Callgrind,
     folder: &TempDir,
     iterations: u64,
-) -> Result<Result<[Stacks; 2], String>, CallError> {
+) -> Result<Result<[CountedStacks; 2], String>, CallError> {
     let Some(pid) = launch.pid() else { return Ok(Err("its worker is no process".into())) };
     let mut control = tool.control(pid, folder.path(), 0);
     if let Err(absent) = control.begin() {
@@ -93,16 +93,23 @@ fn sample(
             Err(absent) => return Ok(Err(absent)),
         }
     }
-    Ok(<[Stacks; 2]>::try_from(taken).map_err(|_| "nothing was counted".into()))
+    Ok(<[CountedStacks; 2]>::try_from(taken).map_err(|_| "nothing was counted".into()))
 }
 
 /// Returns the surplus of the longer sample, which is the work of `iterations`. `None` if there is none.
-fn profile(few: &Stacks, many: Stacks, iterations: u64) -> Option<StackProfile> {
+fn profile(few: &CountedStacks, many: CountedStacks, iterations: u64) -> Option<StackProfile> {
+    let each =
+        |miss: fn(&Misses) -> f64| (miss(&many.misses) - miss(&few.misses)).max(0.0) / iterations as f64;
+    let simulated = Some(Misses {
+        first_cache: each(|misses| misses.first_cache),
+        last_cache: each(|misses| misses.last_cache),
+        branches: each(|misses| misses.branches),
+    });
     let more = |(stack, count): (Vec<String>, u64)| {
-        let more = count.saturating_sub(few.get(&stack).copied().unwrap_or(0));
+        let more = count.saturating_sub(few.stacks.get(&stack).copied().unwrap_or(0));
         (more > 0).then_some((stack, more))
     };
-    let stacks = without_callers(many.into_iter().filter_map(more).collect());
+    let stacks = without_callers(many.stacks.into_iter().filter_map(more).collect());
     let total: u64 = stacks.values().sum();
     (total > 0).then(|| StackProfile {
         stacks,
@@ -112,6 +119,7 @@ fn profile(few: &Stacks, many: Stacks, iterations: u64) -> Option<StackProfile> 
         iterations,
         wall_ns: 0,
         cpu_ns: None,
+        simulated,
     })
 }
 
@@ -156,15 +164,19 @@ mod tests {
 
     #[test]
     fn a_profile_is_what_the_longer_sample_has_more() {
-        let few =
-            stacks(&[("main serve reply", 900), ("main serve run", 10), ("main serve run walk", 1_000)]);
-        let many = stacks(&[
+        let counted = |all: &[(&str, u64)], branches| CountedStacks {
+            stacks: stacks(all),
+            misses: Misses { branches, ..Misses::default() },
+        };
+        let few = [("main serve reply", 900), ("main serve run", 10), ("main serve run walk", 1_000)];
+        let many = [
             ("main serve reply", 903),
             ("main serve run", 30),
             ("main serve run walk", 3_000),
             ("main serve run walk memcpy", 500),
-        ]);
-        let profile = profile(&few, many, 20).unwrap();
+        ];
+        let profile = profile(&counted(&few, 7.0), counted(&many, 17.0), 20).unwrap();
+        assert_eq!(profile.simulated.map(|misses| misses.branches), Some(0.5));
         let due = [("reply", 3), ("run", 20), ("run walk", 2_000), ("run walk memcpy", 500)];
         assert_eq!(profile.stacks, stacks(&due));
         assert_eq!((profile.total, profile.period(), profile.per_iteration()), (2_523.0, 1.0, 126.15));
@@ -179,7 +191,7 @@ mod tests {
 
     #[test]
     fn work_in_another_process_has_no_profile() {
-        let same = stacks(&[("main serve", 5)]);
-        assert!(profile(&same, same.clone(), 20).is_none());
+        let same = CountedStacks { stacks: stacks(&[("main serve", 5)]), misses: Misses::default() };
+        assert!(profile(&same.clone(), same, 20).is_none());
     }
 }

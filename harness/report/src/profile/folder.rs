@@ -176,6 +176,7 @@ impl GraphWriter<'_> {
             iterations: profile.iterations,
             wall_ns: profile.wall_ns,
             cpu_ns: profile.cpu_ns,
+            simulated: profile.simulated,
             hottest: hottest.map(|(name, share)| Hot { function: name.to_owned(), share }).collect(),
             files,
         })

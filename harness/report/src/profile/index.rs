@@ -5,7 +5,7 @@ use std::path::Path;
 use perfharness_contract::BenchmarkId;
 use perfharness_contract::protocol::ProfileClock;
 use perfharness_record::index_file::IndexError;
-use perfharness_record::{Origin, Outcome, index_file};
+use perfharness_record::{Misses, Origin, Outcome, index_file};
 use serde::{Deserialize, Serialize};
 
 use super::{ProfileFormat, Widths};
@@ -84,6 +84,9 @@ pub struct ProfileFacts {
     /// CPU time of the process during these iterations, if the worker reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
+    /// Misses of a simulated processor in an iteration, where the instructions of one were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Misses>,
     /// The functions with the most samples, in descending order.
     pub hottest: Vec<Hot>,
     /// The files.

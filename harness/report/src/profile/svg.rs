@@ -5,7 +5,7 @@ use std::io;
 use inferno::flamegraph::color::MultiPalette;
 use inferno::flamegraph::{Options, Palette, from_lines};
 use perfharness_contract::protocol::ProfileClock;
-use perfharness_record::{INSTRUCTIONS, StackProfile, fold, units};
+use perfharness_record::{INSTRUCTIONS, Misses, StackProfile, fold, units};
 
 use super::difference::UnitScale;
 use super::{Difference, Widths};
@@ -27,7 +27,8 @@ pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result
     };
     let iterations = units::counted(profile.iterations as usize, "iteration");
     let subtitle = if profile.unit == INSTRUCTIONS {
-        format!("{} per iteration, counted over {iterations}{waiting}", amount(profile))
+        let misses = profile.simulated.map(misses).unwrap_or_default();
+        format!("{} per iteration, counted over {iterations}{waiting}{misses}", amount(profile))
     } else {
         format!(
             "{} of {} per iteration: {} over {iterations}{waiting}",
@@ -38,6 +39,13 @@ pub(super) fn flame_graph(profile: &StackProfile, benchmark: &str) -> io::Result
     };
     let mut options = options(benchmark, subtitle, scale.unit);
     draw(&mut options, &lines)
+}
+
+/// Says what the simulated processor missed in an iteration.
+fn misses(misses: Misses) -> String {
+    let [first, last, branches] =
+        [misses.first_cache, misses.last_cache, misses.branches].map(|count| units::count(count.round()));
+    format!("; simulated misses: {first} of 32 KiB, {last} of 8 MiB, {branches} branches")
 }
 
 /// Draws a differential flame graph: red where the candidate spends more than the reference, blue where it spends
