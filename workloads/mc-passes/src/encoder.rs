@@ -33,12 +33,29 @@ pub(crate) struct Form {
     pub(crate) batch: usize,
     /// Edge of an image in pixels.
     pub(crate) size: usize,
-    /// Number of passes in a trial.
+    /// Largest number of passes in a trial.
     pub(crate) passes: u64,
     pub(crate) storage: Storage,
     pub(crate) sink: Sink,
-    /// Whether one kernel replaces four.
-    pub(crate) fused: bool,
+    pub(crate) kernels: Kernels,
+}
+
+/// Division of a forward pass into kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernels {
+    /// Four, each in every pass.
+    Four,
+    /// One in place of four.
+    Fused,
+    /// Four, the first of which runs once for all passes: it embeds the patches, before any dropout.
+    PrefixOnce,
+}
+
+impl Form {
+    /// Size of the tokens of some images in bytes.
+    fn token_bytes(&self, images: usize) -> u64 {
+        (images * tokens(self.size) * WIDTH) as u64 * self.storage.value_bytes()
+    }
 }
 
 /// Pipelines, weights and the buffers that the kernels share.
@@ -60,8 +77,19 @@ pub(crate) struct Encoder {
 
 /// Images that are bound to the encoder.
 pub(crate) struct Batch {
+    /// Kernels whose results all passes share.
+    prefix: Vec<(Bound, [u32; 3])>,
     kernels: Vec<(Bound, [u32; 3])>,
     images: u64,
+}
+
+impl Batch {
+    /// Records the part of the forward passes that all of them share, which is nothing unless the form separates it.
+    pub(crate) fn record_prefix(&self, commands: &mut Commands) {
+        for (kernel, groups) in &self.prefix {
+            commands.dispatch(kernel, *groups);
+        }
+    }
 }
 
 impl Encoder {
@@ -100,10 +128,11 @@ impl Encoder {
             ("output", output.clone()),
             ("passes", passes.clone()),
         ];
-        if !form.fused {
-            let bytes = (form.batch * tokens(form.size) * WIDTH) as u64 * form.storage.value_bytes();
-            buffers.push(("x", gpu.buffer("x", bytes)?));
-            buffers.push(("y", gpu.buffer("y", bytes)?));
+        if form.kernels != Kernels::Fused {
+            buffers.push(("y", gpu.buffer("y", form.token_bytes(form.batch))?));
+        }
+        if form.kernels == Kernels::Four {
+            buffers.push(("x", gpu.buffer("x", form.token_bytes(form.batch))?));
         }
         let start = clock::now();
         let kernels = kernels(gpu, &form, sink)?;
@@ -130,23 +159,37 @@ impl Encoder {
     pub(crate) fn bind(&self, pixels: &Buffer, images: &Range<usize>) -> Result<Batch, GpuError> {
         let count = images.len() as u32;
         let batch = self.gpu.uniform("batch", &[images.start as u32, count])?;
+        // Tokens that outlive a pass are kept for each batch.
+        let own = match self.form.kernels {
+            Kernels::PrefixOnce => Some(self.gpu.buffer("x", self.form.token_bytes(images.len()))?),
+            Kernels::Four | Kernels::Fused => None,
+        };
         let kernels = self.kernels.iter().map(|kernel| {
             let buffer = |name: &&'static str| match *name {
                 "batch" => Some((*name, &batch)),
                 "pixels" => Some((*name, pixels)),
+                "x" if own.is_some() => own.as_ref().map(|own| (*name, own)),
                 _ => self.buffers.iter().find(|(known, _)| known == name).map(|(_, buffer)| (*name, buffer)),
             };
             let bound = kernel.pipeline.bind(kernel.uses.iter().filter_map(buffer))?;
             Ok((bound, (kernel.groups)(&self.form, count)))
         });
-        Ok(Batch { kernels: kernels.collect::<Result<_, GpuError>>()?, images: u64::from(count) })
+        let mut prefix = kernels.collect::<Result<Vec<_>, GpuError>>()?;
+        let kernels = prefix.split_off(usize::from(own.is_some()));
+        Ok(Batch { prefix, kernels, images: u64::from(count) })
     }
 
     /// Records the start of a trial, which makes its first pass current.
-    pub(crate) fn start_trial(&mut self, commands: &mut Commands, iteration_key: u32, trial: u64) {
-        let keys = (0..self.form.passes).map(|pass| pass_key(iteration_key, trial, pass));
-        let passes: Vec<u32> = std::iter::once(0).chain(keys).collect();
-        commands.upload_through(&mut self.keys, &self.passes, &passes);
+    pub(crate) fn start_trial(
+        &mut self,
+        commands: &mut Commands,
+        iteration_key: u32,
+        trial: u64,
+        passes: u64,
+    ) {
+        let keys = (0..passes).map(|pass| pass_key(iteration_key, trial, pass));
+        let words: Vec<u32> = std::iter::once(0).chain(keys).collect();
+        commands.upload_through(&mut self.keys, self.passes.range::<u32>(0..1 + passes), &words);
     }
 
     /// Records a forward pass of a batch.

@@ -6,10 +6,10 @@ use perfharness_contract::Failure;
 use perfharness_gpu::{Buffer, Commands, Gpu, GpuError, Readback};
 
 use crate::dims::FEATURES;
-use crate::encoder::{Batch, Encoder, Sink};
+use crate::encoder::{Batch, Encoder, Kernels, Sink};
 use crate::kit::Kit;
-use crate::moments::{Moments, Sums, snapshots};
-use crate::params::Params;
+use crate::moments::{Moments, Sums};
+use crate::params::{Params, Trial};
 use crate::plan::Plan;
 use crate::storage::Storage;
 
@@ -29,7 +29,7 @@ impl HostSums {
         plan: &Plan,
         pixels: impl Fn(usize) -> &'a Buffer,
     ) -> Result<Self, GpuError> {
-        let encoder = kit.encoder(plan.batch, Storage::Single, Sink::Features, false)?;
+        let encoder = kit.encoder(plan.batch, Storage::Single, Sink::Features, Kernels::Four)?;
         let bind = |(i, range): (usize, Range<usize>)| Ok((range.clone(), encoder.bind(pixels(i), &range)?));
         let batches = plan.batches().into_iter().enumerate().map(bind).collect::<Result<_, GpuError>>()?;
         let readback = kit.gpu.readback("features on the host", (plan.batch * FEATURES) as u64)?;
@@ -42,18 +42,17 @@ impl HostSums {
         key: u32,
         mut bring: impl FnMut(&mut Commands, usize) -> Result<(), Failure>,
     ) -> Result<Vec<Moments>, Failure> {
-        let Params { images, passes, trials, .. } = self.params;
-        let kept = snapshots(passes);
+        let images = self.params.images;
         let mut result = Vec::new();
         let mut features = vec![0.0; self.encoder.output.count::<f32>() as usize];
-        for trial in 0..trials {
+        for (trial, Trial { passes, kept }) in self.params.schedule().into_iter().enumerate() {
             let mut sums = Sums::new(images * FEATURES);
             for pass in 0..passes {
                 let last = self.batches.len() - 1;
                 for (i, (range, batch)) in self.batches.iter().enumerate() {
                     let mut commands = self.gpu.commands("batch");
                     if pass == 0 && i == 0 {
-                        self.encoder.start_trial(&mut commands, key, trial);
+                        self.encoder.start_trial(&mut commands, key, trial as u64, passes);
                     }
                     bring(&mut commands, i)?;
                     self.encoder.forward(&mut commands, batch);

@@ -4,7 +4,7 @@ use perfharness_gpu::{Gpu, GpuError, Pipeline};
 use perfharness_layers::{NORM_TOKEN, dropout};
 
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
-use crate::encoder::Form;
+use crate::encoder::{Form, Kernels};
 
 /// A pipeline and its use.
 pub(crate) struct Kernel {
@@ -47,7 +47,8 @@ fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
 /// # Errors
 /// Returns [`GpuError::Lacks`] if the device does not support them.
 pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
-    let (group, patches) = if form.fused { (group_for_image(form.size), 1) } else { (GROUP, 2) };
+    let fused = form.kernels == Kernels::Fused;
+    let (group, patches) = if fused { (group_for_image(form.size), 1) } else { (GROUP, 2) };
     let constants = format!(
         "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
          const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n\
@@ -61,7 +62,7 @@ pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>,
             .concat();
         Ok(Kernel { pipeline: gpu.pipeline(label, &source, "main")?, uses, groups })
     };
-    if form.fused {
+    if fused {
         let parts = [EMBEDDING, MIX_TOKEN, PASS_TOKEN, PROJECT, sink, include_str!("shaders/fused.wgsl")];
         let uses =
             &["batch", "passes", "pixels", "embedding", "mixing", "perceptron", "projection", "output"];

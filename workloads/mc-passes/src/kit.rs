@@ -7,7 +7,7 @@ use std::time::Duration;
 use perfharness_contract::{Counter, Meter, Reading, Setup};
 use perfharness_gpu::{Gpu, GpuError};
 
-use crate::encoder::{Encoder, Form, Sink};
+use crate::encoder::{Encoder, Form, Kernels, Sink};
 use crate::params::Params;
 use crate::pixels::Loader;
 use crate::plan::{Need, Plan, plan};
@@ -59,10 +59,10 @@ impl Kit {
         batch: usize,
         storage: Storage,
         sink: Sink,
-        fused: bool,
+        kernels: Kernels,
     ) -> Result<Encoder, GpuError> {
         let Params { images, size, passes, .. } = self.params;
-        let form = Form { images, batch, size, passes, storage, sink, fused };
+        let form = Form { images, batch, size, passes, storage, sink, kernels };
         let encoder = Encoder::new(&self.gpu, form, &self.weights, self.forwards.clone())?;
         self.compiling.set(self.compiling.get() + encoder.compiling);
         Ok(encoder)

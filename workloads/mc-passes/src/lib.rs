@@ -33,7 +33,7 @@ use perfharness_contract::{
 };
 use perfharness_gpu::{Gpu, gpu_meter, metric};
 
-use encoder::FORWARDS;
+use encoder::{FORWARDS, Kernels};
 use kit::{COMPILE_TIME, Kit};
 use params::Params;
 use pixels::{DECODES, RESIZES};
@@ -47,6 +47,7 @@ const FUSED: &str = "fused";
 const HALF: &str = "optimized-f16";
 const UNIFIED: &str = "unified";
 const ONE_BY_ONE: &str = "one-by-one";
+const PREFIX_ONCE: &str = "prefix-once";
 
 /// Images in a batch, unless the case is about the batch size.
 const BATCH: usize = 64;
@@ -104,6 +105,14 @@ pub fn workload() -> Workload {
     .reference(OPTIMIZED)
     .efforts(LONGER)
     .needs("an adapter that shares the memory of the CPU");
+    let prefix_once = VariantDef::new(
+        PREFIX_ONCE,
+        Role::Other,
+        "as `optimized`, with patches embedded once for all passes, because no dropout precedes that",
+    )
+    .reference(OPTIMIZED)
+    .efforts(LONGER)
+    .caveat("It keeps the tokens of all images, some kilobytes each, outside of the memory budget.");
     let one_by_one = VariantDef::new(ONE_BY_ONE, Role::Other, "as `optimized`, with batches of one image")
         .reference(OPTIMIZED)
         .efforts(&[Effort::Thorough]);
@@ -123,20 +132,31 @@ pub fn workload() -> Workload {
             place(params, setup, SINGLE, documented::Documented::new)
         })
         .variant_with(optimized.needs("gpu"), |params, setup| {
-            place(params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, false))
+            place(params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, Kernels::Four))
         })
         .variant_with(fused.needs("gpu"), |params, setup| {
-            place(params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, true))
+            place(params, setup, SINGLE, |kit| {
+                optimized::Optimized::new(kit, Storage::Single, Kernels::Fused)
+            })
         })
         .variant_with(half.needs("gpu"), |params, setup| {
-            place(params, setup, STORED_IN_HALF, |kit| optimized::Optimized::new(kit, Storage::Half, false))
+            place(params, setup, STORED_IN_HALF, |kit| {
+                optimized::Optimized::new(kit, Storage::Half, Kernels::Four)
+            })
         })
         .variant_with(unified.needs("gpu"), |params, setup| {
             place(params, setup, SINGLE, optimized::Optimized::unified)
         })
+        .variant_with(prefix_once.needs("gpu"), |params, setup| {
+            place(params, setup, SINGLE, |kit| {
+                optimized::Optimized::new(kit, Storage::Single, Kernels::PrefixOnce)
+            })
+        })
         .variant_with(one_by_one.needs("gpu"), |params, setup| {
             let params = Params { batch: 1, ..params.clone() };
-            place(&params, setup, SINGLE, |kit| optimized::Optimized::new(kit, Storage::Single, false))
+            place(&params, setup, SINGLE, |kit| {
+                optimized::Optimized::new(kit, Storage::Single, Kernels::Four)
+            })
         })
         .memory(SLOW, |params| params.memory_bytes(0))
         .memory(DOCUMENTED, |params| params.memory_bytes(params.pixel_bytes))
@@ -144,6 +164,7 @@ pub fn workload() -> Workload {
         .memory(FUSED, |params| params.memory_bytes(params.pixel_bytes))
         .memory(HALF, |params| params.memory_bytes(params.pixel_bytes / 2))
         .memory(UNIFIED, |params| params.memory_bytes(params.pixel_bytes))
+        .memory(PREFIX_ONCE, |params| params.memory_bytes(params.pixel_bytes))
         .memory(ONE_BY_ONE, |params| params.memory_bytes(params.pixel_bytes))
         .build()
 }
@@ -157,19 +178,18 @@ fn place<V: Variant>(
     Trials::new(Gpu::open(setup)?, params, setup, tolerance, variant)
 }
 
-/// Floor of a case. Every image is uploaded once and read by each pass, which embeds its patches; each snapshot returns
-/// moments. Decoding is not included, because no ceiling of the machine covers it.
+/// Floor of a case. Every image is uploaded, read and embedded once; the rest of the encoder runs in each pass; each
+/// snapshot returns moments. Decoding is not included, because no ceiling of the machine covers it.
 fn floor(params: &Params) -> Floor {
     let pixels = params.pixel_bytes as f64;
-    let rounds = (params.passes * params.trials) as f64;
+    let rounds = params.all_passes() as f64;
     let snapshots = moments::snapshots(params.passes).len() as f64 * params.trials as f64;
-    // A value of a token is a sum over the values of its patch, and all patches have the same size.
-    let operations = 2.0 * pixels / 4.0 * dims::WIDTH as f64 * rounds;
+    let (all, prefix) = dims::operations(params.size);
     Floor {
-        device_bytes: pixels * rounds,
+        device_bytes: pixels,
         upload_bytes: pixels,
         download_bytes: 4096.0 * params.images as f64 * snapshots,
-        operations,
+        operations: params.images as f64 * (prefix + (all - prefix) * rounds),
         syncs: snapshots,
         dispatches: rounds,
         ..Floor::default()
@@ -188,6 +208,7 @@ fn cases() -> Vec<Case<Params>> {
     vec![
         case("px224-n20", of(224, 20, 8, 1), &Effort::ALL),
         case("px384-n20", of(384, 20, 8, 1), &[Standard, Thorough]),
+        case("px224-n1-exp0", of(224, 1, 64, 10).in_separate_runs(), &[Standard, Thorough]),
         case("px224-n1-k10", of(224, 1, 64, 10), &[Standard, Thorough]),
         case("px224-n500-b1", batch(1), &[Thorough]),
         case("px224-n500-b8", batch(8), &[Thorough]),
@@ -195,6 +216,7 @@ fn cases() -> Vec<Case<Params>> {
         case("px224-n500-b500", batch(500), &[Thorough]),
         case("px224-n64-16mb", Params::new(224, 64, 16, 1, BATCH, 16 << 20), &[Thorough]),
         case("px224-n500-k10", of(224, 500, 64, 10), &[Thorough]),
+        case("px224-n500-exp0", of(224, 500, 64, 10).in_separate_runs(), &[Thorough]),
         case("px384-n500-k10", of(384, 500, 64, 10), &[Thorough]),
     ]
 }

@@ -3,10 +3,10 @@
 use perfharness_contract::Failure;
 use perfharness_gpu::{Gpu, GpuError, Readback};
 
-use crate::encoder::{Batch, Encoder, Sink};
+use crate::encoder::{Batch, Encoder, Kernels, Sink};
 use crate::kit::Kit;
 use crate::moments::{Moments, snapshots};
-use crate::params::Params;
+use crate::params::Trial;
 use crate::plan::Plan;
 use crate::storage::Storage;
 use crate::tensor::Tensor;
@@ -15,9 +15,11 @@ use crate::trials::Variant;
 /// If the pixels do not fit, one batch is copied while another one is computed.
 pub(crate) struct Optimized {
     gpu: Gpu,
-    params: Params,
+    schedule: Vec<Trial>,
     tensor: Tensor,
     encoder: Encoder,
+    /// Whether the passes share the part before any dropout.
+    prefix_once: bool,
     batches: Vec<Batch>,
     /// Used alternately by successive trials, so that the next trial runs while the host reads the last one.
     kept: [Kept; 2],
@@ -28,17 +30,17 @@ type Kept = Vec<(u64, Readback<f32>)>;
 
 impl Optimized {
     /// Creates the variant with pixels that are copied to the device.
-    pub(crate) fn new(kit: &Kit, storage: Storage, fused: bool) -> Result<Self, Failure> {
-        Self::with(kit, Tensor::new(kit, storage, 2)?, storage, fused)
+    pub(crate) fn new(kit: &Kit, storage: Storage, kernels: Kernels) -> Result<Self, Failure> {
+        Self::with(kit, Tensor::new(kit, storage, 2)?, storage, kernels)
     }
 
     /// Creates the variant with pixels that are written in place.
     pub(crate) fn unified(kit: &Kit) -> Result<Self, Failure> {
-        Self::with(kit, Tensor::shared(kit, Storage::Single)?, Storage::Single, false)
+        Self::with(kit, Tensor::shared(kit, Storage::Single)?, Storage::Single, Kernels::Four)
     }
 
-    fn with(kit: &Kit, tensor: Tensor, storage: Storage, fused: bool) -> Result<Self, Failure> {
-        let encoder = kit.encoder(tensor.plan.batch, storage, Sink::Moments, fused)?;
+    fn with(kit: &Kit, tensor: Tensor, storage: Storage, kernels: Kernels) -> Result<Self, Failure> {
+        let encoder = kit.encoder(tensor.plan.batch, storage, Sink::Moments, kernels)?;
         let ranges = tensor.plan.batches();
         let batches = ranges.iter().enumerate().map(|(i, range)| encoder.bind(tensor.buffer(i), range));
         let batches = batches.collect::<Result<_, GpuError>>()?;
@@ -46,25 +48,39 @@ impl Optimized {
         let kept =
             || snapshots(kit.params.passes).into_iter().map(readback).collect::<Result<Kept, GpuError>>();
         let kept = [kept()?, kept()?];
-        Ok(Self { gpu: kit.gpu.clone(), params: kit.params.clone(), tensor, encoder, batches, kept })
+        Ok(Self {
+            gpu: kit.gpu.clone(),
+            schedule: kit.params.schedule(),
+            tensor,
+            encoder,
+            prefix_once: kernels == Kernels::PrefixOnce,
+            batches,
+            kept,
+        })
     }
 
     /// Starts a pass of a trial: with one submit, or with one per batch if the pixels are streamed.
-    fn pass(&mut self, key: u32, trial: u64, pass: u64) -> Result<(), GpuError> {
+    fn pass(&mut self, key: u32, trial: usize, pass: u64) -> Result<(), GpuError> {
         let mut commands = self.gpu.commands("pass");
         if pass == 0 {
-            self.encoder.start_trial(&mut commands, key, trial);
+            self.encoder.start_trial(&mut commands, key, trial as u64, self.schedule[trial].passes);
         }
+        // A shared prefix needs the pixels in the first pass only.
+        let needs_pixels = !self.prefix_once || (trial == 0 && pass == 0);
         for (i, batch) in self.batches.iter().enumerate() {
-            self.tensor.bring(&mut commands, i);
+            if needs_pixels {
+                self.tensor.bring(&mut commands, i);
+                batch.record_prefix(&mut commands);
+            }
             self.encoder.forward(&mut commands, batch);
-            if !self.tensor.plan.resident && i + 1 < self.batches.len() {
+            if needs_pixels && !self.tensor.plan.resident && i + 1 < self.batches.len() {
                 commands.submit()?;
             }
         }
         self.encoder.end_pass(&mut commands);
+        let kept = &self.schedule[trial].kept;
         if let Some((_, readback)) =
-            self.kept[(trial % 2) as usize].iter_mut().find(|(passes, _)| *passes == pass + 1)
+            self.kept[trial % 2].iter_mut().find(|(passes, _)| *passes == pass + 1 && kept.contains(passes))
         {
             commands.download(&self.encoder.output, readback);
         }
@@ -73,8 +89,10 @@ impl Optimized {
     }
 
     /// Waits for the snapshots of a trial.
-    fn take(&mut self, trial: u64, result: &mut Vec<Moments>) -> Result<(), GpuError> {
-        for (passes, readback) in &mut self.kept[(trial % 2) as usize] {
+    fn take(&mut self, trial: usize, result: &mut Vec<Moments>) -> Result<(), GpuError> {
+        let kept = &self.schedule[trial].kept;
+        for (passes, readback) in self.kept[trial % 2].iter_mut().filter(|(passes, _)| kept.contains(passes))
+        {
             result.push(Moments::of_device(&readback.wait()?, *passes));
         }
         Ok(())
@@ -85,15 +103,15 @@ impl Variant for Optimized {
     fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure> {
         self.tensor.load(order)?;
         let mut result = Vec::new();
-        for trial in 0..self.params.trials {
-            for pass in 0..self.params.passes {
+        for trial in 0..self.schedule.len() {
+            for pass in 0..self.schedule[trial].passes {
                 self.pass(key, trial, pass)?;
             }
             if trial > 0 {
                 self.take(trial - 1, &mut result)?;
             }
         }
-        self.take(self.params.trials - 1, &mut result)?;
+        self.take(self.schedule.len() - 1, &mut result)?;
         Ok(result)
     }
 

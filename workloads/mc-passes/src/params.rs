@@ -22,6 +22,17 @@ pub(crate) struct Params {
     pub(crate) budget_bytes: u64,
     /// Bytes of all pixels in float32.
     pub(crate) pixel_bytes: u64,
+    /// Whether each of the document's numbers of passes is a run of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) separate_runs: bool,
+}
+
+/// A trial of the schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trial {
+    pub(crate) passes: u64,
+    /// Numbers of passes after which the statistics are kept, in order.
+    pub(crate) kept: Vec<u64>,
 }
 
 impl Params {
@@ -34,7 +45,29 @@ impl Params {
         budget_bytes: u64,
     ) -> Self {
         let pixel_bytes = 4 * (images * image_values(size)) as u64;
-        Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes }
+        Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes, separate_runs: false }
+    }
+
+    /// Makes each of the document's numbers of passes a run of its own, as its program does.
+    pub(crate) fn in_separate_runs(self) -> Self {
+        Self { separate_runs: true, ..self }
+    }
+
+    /// Returns the trials of an iteration, run by run. One run keeps statistics on its way to the last pass; separate
+    /// runs begin anew for each number of passes.
+    pub(crate) fn schedule(&self) -> Vec<Trial> {
+        let kept = snapshots(self.passes);
+        let runs = if self.separate_runs {
+            kept.into_iter().map(|passes| Trial { passes, kept: vec![passes] }).collect()
+        } else {
+            vec![Trial { passes: self.passes, kept }]
+        };
+        runs.into_iter().flat_map(|trial| std::iter::repeat_n(trial, self.trials as usize)).collect()
+    }
+
+    /// Number of passes in an iteration, over all trials.
+    pub(crate) fn all_passes(&self) -> u64 {
+        self.schedule().iter().map(|trial| trial.passes).sum()
     }
 
     /// Memory of a placement, on the device and on the host, that keeps `kept_pixels` bytes of pixels.
@@ -51,6 +84,6 @@ impl Params {
 
     /// Number of images sent through the encoder in an iteration.
     pub(crate) fn forwards(&self) -> u64 {
-        self.images as u64 * self.passes * self.trials
+        self.images as u64 * self.all_passes()
     }
 }

@@ -8,13 +8,13 @@ use perfharness_contract::{Check, Counter, Digest, Failure, Measured, Setup, Tol
 use perfharness_gpu::Gpu;
 use rand_pcg::rand_core::Rng as _;
 
-use crate::dims::FEATURES;
+use crate::dims::{self, FEATURES};
 use crate::encoder::FORWARDS;
 use crate::folder::Folder;
 use crate::kit::Kit;
 use crate::masks::{Mask, pass_key};
-use crate::moments::{Moments, Sums, snapshots};
-use crate::params::Params;
+use crate::moments::{Moments, Sums};
+use crate::params::{Params, Trial};
 use crate::photographs::{cache_folder, digest, known_digest, make_files};
 use crate::pixels::Loader;
 use crate::plan::Plan;
@@ -34,8 +34,8 @@ const CHECKED_FORWARDS: u64 = 64;
 
 /// A way to run all trials.
 pub(crate) trait Variant {
-    /// Sends the files, in this order, through all passes of all trials. Returns the statistics trial by trial, within
-    /// a trial in the order of [`snapshots`].
+    /// Sends the files, in this order, through all passes of all trials. Returns the statistics trial by trial of
+    /// [`Params::schedule`], within a trial in the order of [`Trial::kept`].
     fn run(&mut self, order: &[usize], key: u32) -> Result<Vec<Moments>, Failure>;
 
     /// Returns the division of its images into batches.
@@ -98,6 +98,12 @@ impl<V: Variant> Trials<V> {
         kit.attach_meter(setup);
         folder.skipped_files().chain(folder.shortage(params.images)).for_each(|line| setup.note(line));
         setup.note(format!("memory plan: {}", variant.plan()));
+        let (all, prefix) = dims::operations(params.size);
+        setup.note(format!(
+            "a forward pass: {:.1} MFLOP an image, {:.0} % of them before any dropout",
+            all / 1e6,
+            100.0 * prefix / all
+        ));
         Ok(Self {
             kit,
             variant,
@@ -129,8 +135,8 @@ impl<V: Variant> Trials<V> {
     /// Positions of the images that are checked in an iteration. They are spread evenly from a start that every round
     /// and index draws anew, so that every batch is checked eventually, even if a sample has one iteration.
     pub(crate) fn checked(&self, index: u64) -> impl Iterator<Item = usize> + use<V> {
-        let Params { images, passes, trials, .. } = self.kit.params;
-        let count = (CHECKED_FORWARDS / (passes * trials)).clamp(1, images as u64) as usize;
+        let images = self.kit.params.images;
+        let count = (CHECKED_FORWARDS / self.kit.params.all_passes()).clamp(1, images as u64) as usize;
         let mut rng = input_rng(self.seed, &format!("mc-passes checked {index}"), self.round);
         let first = ((u64::from(rng.next_u32()) * images as u64) >> 32) as usize;
         (0..count).map(move |i| (i * images / count + first) % images)
@@ -146,12 +152,11 @@ impl<V: Variant> Trials<V> {
                 vacant.insert(reference::embed(weights, &pixels, params.size))
             }
         };
-        let kept = snapshots(params.passes);
         let mut due = Vec::new();
-        for trial in 0..params.trials {
+        for (trial, Trial { passes, kept }) in params.schedule().into_iter().enumerate() {
             let mut sums = Sums::new(FEATURES);
-            for pass in 0..params.passes {
-                let mask = Mask::new(pass_key(key, trial, pass), place);
+            for pass in 0..passes {
+                let mask = Mask::new(pass_key(key, trial as u64, pass), place);
                 sums.add(0, reference::features(weights, embedded, mask));
                 if kept.contains(&(pass + 1)) {
                     due.extend(sums.moments(pass + 1).of_image(0));
@@ -182,9 +187,10 @@ impl<V: Variant> Measured for Trials<V> {
 
     fn check(&mut self, index: u64) -> Result<Check, Failure> {
         let (order, key) = self.input(index);
-        let Params { images, passes, trials, .. } = self.kit.params;
+        let Params { images, .. } = self.kit.params;
+        let kept: usize = self.kit.params.schedule().iter().map(|trial| trial.kept.len()).sum();
         let whole = self.result.iter().all(|m| m.mean.len() == images * FEATURES);
-        if !whole || self.result.len() as u64 != trials * snapshots(passes).len() as u64 {
+        if !whole || self.result.len() != kept {
             return Ok(Check::wrong("statistics of some images are missing"));
         }
         let (mut due, mut actual) = (Vec::new(), Vec::new());

@@ -66,6 +66,9 @@ fn due(variant: &str, n: f64, t: f64, k: f64, batches: f64, snapshots: f64) -> B
     if variant == HALF {
         due.insert(metric::UPLOAD_BYTES, pixels / 2.0 + keys);
     }
+    if variant == PREFIX_ONCE {
+        due.insert(metric::DISPATCHES, batches + (3.0 * batches + 1.0) * passes);
+    }
     if variant == UNIFIED {
         // The buffers are mapped with one wait, and written in place.
         due.extend([
@@ -111,6 +114,27 @@ fn the_document_s_redundancy_follows_from_what_was_counted() {
 }
 
 #[test]
+fn separate_runs_load_every_image_840_times_in_slow_and_once_in_documented() {
+    if require_adapter().is_none() {
+        return;
+    }
+    let passes = f64::from(4 + 16 + 64);
+    for (variant, loads) in [(SLOW, 10.0 * passes), (DOCUMENTED, 1.0), (OPTIMIZED, 1.0)] {
+        let counts = counted("px224-n1-exp0", variant).unwrap();
+        // As one run of 84 passes, with three trials of which each has one snapshot in place of one with three.
+        let mut due = due(variant, 1.0, passes, 10.0, 1.0, 3.0);
+        due.extend([
+            (metric::UPLOAD_BYTES.to_owned(), 602_112.0 * loads + 10.0 * 4.0 * (passes + 3.0)),
+            (metric::UPLOAD_COPIES.to_owned(), loads + 30.0),
+        ]);
+        assert_eq!(counts, due, "{variant}");
+        assert_eq!(counts[DECODES], loads);
+    }
+    // 500 images and three models: the document's 1.26 million.
+    assert_eq!(3.0 * 500.0 * 10.0 * passes, 1_260_000.0);
+}
+
+#[test]
 fn counts_that_follow_from_the_device_are_not_portable_and_those_of_the_work_are() {
     let workload = workload();
     let portability = |id: &str| workload.definition().metric(id).unwrap().portability;
@@ -141,7 +165,9 @@ fn whether_pixels_are_streamed_and_so_their_bytes_does_not_follow_from_the_devic
 fn all_cases_say_how_much_they_do() {
     for case in &workload().definition().cases {
         let count = |id: &str| case.params[id].as_u64().unwrap();
-        let forwards = count("images") * count("passes") * count("trials");
+        let separate = case.params.get("separate_runs").is_some_and(|value| value.as_bool() == Some(true));
+        let passes = if separate { 4 + 16 + 64 } else { count("passes") };
+        let forwards = count("images") * passes * count("trials");
         assert_eq!(case.items.as_ref().unwrap().count, forwards, "{}", case.id);
         assert_eq!(count("pixel_bytes"), count("images") * 12 * count("size").pow(2), "{}", case.id);
     }

@@ -16,7 +16,7 @@ use crate::folder::Folder;
 use crate::optimized::Optimized;
 use crate::slow::Slow;
 
-const VARIANTS: [&str; 6] = [SLOW, DOCUMENTED, OPTIMIZED, FUSED, HALF, UNIFIED];
+const VARIANTS: [&str; 7] = [SLOW, DOCUMENTED, OPTIMIZED, FUSED, HALF, UNIFIED, PREFIX_ONCE];
 
 /// A small case.
 fn params(images: usize, passes: u64, trials: u64, batch: usize) -> Params {
@@ -39,8 +39,12 @@ fn place(gpu: &Gpu, variant: &str, params: &Params, folder: &Folder) -> Result<B
         other => {
             let (storage, tolerance) =
                 if other == HALF { (Storage::Half, STORED_IN_HALF) } else { (Storage::Single, SINGLE) };
-            let fused = other == FUSED;
-            let make = |kit: &Kit| Optimized::new(kit, storage, fused);
+            let kernels = match other {
+                FUSED => Kernels::Fused,
+                PREFIX_ONCE => Kernels::PrefixOnce,
+                _ => Kernels::Four,
+            };
+            let make = |kit: &Kit| Optimized::new(kit, storage, kernels);
             Box::new(Trials::with_folder(gpu, params, &setup, tolerance, folder, make)?)
         }
     })

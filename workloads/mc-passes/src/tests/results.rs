@@ -35,6 +35,7 @@ fn every_variant_is_right_whatever_the_batches() {
     }
     all_are_right(&gpu, &params(2, 1, 1, 2));
     all_are_right(&gpu, &params(2, 4, 3, 2));
+    all_are_right(&gpu, &params(2, 17, 2, 1).in_separate_runs());
 }
 
 #[test]
@@ -60,6 +61,8 @@ fn pixels_that_do_not_fit_are_streamed() {
     for variant in [DOCUMENTED, OPTIMIZED] {
         assert_eq!(bytes(variant), 5.0 * small.pixel_bytes as f64 + keys, "{variant}");
     }
+    // Tokens take the place of the pixels after the first pass.
+    assert_eq!(bytes(PREFIX_ONCE), small.pixel_bytes as f64 + keys);
     let Err(Failure::Unavailable(reason)) = place(&gpu, UNIFIED, &small, &files) else {
         panic!("pixels beyond the budget were placed")
     };
@@ -134,7 +137,7 @@ impl Variant for Stale {
         for pass in 0..self.passes {
             let mut commands = self.gpu.commands("pass");
             if pass == 0 {
-                self.encoder.start_trial(&mut commands, key, 0);
+                self.encoder.start_trial(&mut commands, key, 0, self.passes);
             }
             self.encoder.forward(&mut commands, &batch);
             if pass + 1 != self.repeated {
@@ -165,7 +168,7 @@ fn one_pass_of_many_with_the_masks_of_another_is_found() {
         for (repeated, right) in [(0, true), (40, false)] {
             let make = |kit: &Kit| {
                 let tensor = Tensor::new(kit, Storage::Single, 1)?;
-                let encoder = kit.encoder(1, Storage::Single, Sink::Features, false)?;
+                let encoder = kit.encoder(1, Storage::Single, Sink::Features, Kernels::Four)?;
                 Ok(Stale { gpu: kit.gpu.clone(), tensor, encoder, passes: 64, repeated })
             };
             let mut placed =
@@ -184,7 +187,7 @@ fn missing_statistics_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let files = made(folder.path(), 2);
     let setup = Setup::new(1, "auto", ".");
-    let make = |kit: &Kit| Optimized::new(kit, Storage::Single, false);
+    let make = |kit: &Kit| Optimized::new(kit, Storage::Single, Kernels::Four);
     let mut placed = Trials::with_folder(gpu, &params(2, 4, 2, 2), &setup, SINGLE, &files, make).unwrap();
     placed.load(1).unwrap();
     placed.run(0).unwrap();
