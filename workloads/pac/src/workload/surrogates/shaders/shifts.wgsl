@@ -13,12 +13,17 @@
 var<workgroup> bin_means: array<vec4f, BLOCK * BINS * VECTORS>;
 var<workgroup> indexes: array<vec4f, BLOCK * VECTORS>;
 
-// A shader's own logarithm may be off by 2^-21 between 0.5 and 2, which would blur the differences between shifts.
-fn logarithm(x: vec4f) -> vec4f {
-    let s = (x - 1.0) / (x + 1.0);
+// Number of terms of a sum in f32 before it is added to the sum of such sums.
+const TERMS = 64u;
+
+// (1 + u) ln(1 + u) - u, which is about u^2 / 2. Near 0 it is u (s + (1 + s) r), from ln(1 + u) = 2 s (1 + r) with
+// s = u / (2 + u): nothing cancels, and the logarithm of a shader, which may be off by 2^-21 there, is not needed.
+fn deviation(u: vec4f) -> vec4f {
+    let s = u / (u + 2.0);
     let z = s * s;
-    let series = 1.0 + z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))));
-    return select(log(x), 2.0 * s * series, (x > vec4f(0.5)) & (x < vec4f(2.0)));
+    let r = z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0 + z / 13.0)))));
+    let far = (1.0 + u) * log(max(1.0 + u, vec4f(1e-30))) - u;
+    return select(far, u * (s + (1.0 + s) * r), (u > vec4f(-0.5)) & (u < vec4f(1.0)));
 }
 
 @compute @workgroup_size(BINS, BLOCK) fn main(
@@ -41,12 +46,17 @@ fn logarithm(x: vec4f) -> vec4f {
         for (var lower = 0u; lower < bin; lower++) { begin += counts[signal * BINS + lower]; }
         var shift = 0u;
         if !is_true { shift = shifts[first + thread.y]; }
-        for (var i = begin; i < begin + count; i++) {
-            var t = ordered[i] + shift;
-            if t >= SAMPLES { t -= SAMPLES; }
-            for (var vector = 0u; vector < VECTORS; vector++) {
-                sums[vector] += rows[(channel * SAMPLES + t) * VECTORS + vector];
+        let end = begin + count;
+        for (var some = begin; some < end; some += TERMS) {
+            var partial: array<vec4f, VECTORS>;
+            for (var i = some; i < min(some + TERMS, end); i++) {
+                var t = ordered[i] + shift;
+                if t >= SAMPLES { t -= SAMPLES; }
+                for (var vector = 0u; vector < VECTORS; vector++) {
+                    partial[vector] += rows[(channel * SAMPLES + t) * VECTORS + vector];
+                }
             }
+            for (var vector = 0u; vector < VECTORS; vector++) { sums[vector] += partial[vector]; }
         }
     }
     for (var vector = 0u; vector < VECTORS; vector++) {
@@ -58,18 +68,22 @@ fn logarithm(x: vec4f) -> vec4f {
         let row = number / VECTORS * BINS * VECTORS + number % VECTORS;
         var total = vec4f();
         for (var i = 0u; i < BINS; i++) { total += max(bin_means[row + i * VECTORS], vec4f()); }
-        // 1 + sum of p ln p / ln BINS, as the sum of p ln(p BINS), whose terms are small.
+        // 1 + sum of p ln p / ln BINS, by deviations u = p BINS - 1 from equal shares. Their sum is the number of bins
+        // that are left out, so an error of all shares together does not count.
+        let equal = total / f32(BINS);
         var distance = vec4f();
         var is_nan = vec4<bool>();
         for (var i = 0u; i < BINS; i++) {
             let mean = bin_means[row + i * VECTORS];
-            if mean.x < 0.0 { continue; }
+            if mean.x < 0.0 {
+                distance += vec4f(1.0);
+                continue;
+            }
             is_nan = is_nan | (mean == vec4f());
-            let p = mean / total;
-            distance += p * logarithm(p * f32(BINS));
+            distance += deviation((mean - equal) / equal);
         }
         // A shader may assume that there are no NaNs, so NaN is encoded as a number that no index can have.
-        indexes[number] = select(distance / log(f32(BINS)), vec4f(-1.0), is_nan);
+        indexes[number] = select(distance / (f32(BINS) * log(f32(BINS))), vec4f(-1.0), is_nan);
     }
     workgroupBarrier();
     if number < VECTORS {
