@@ -135,7 +135,7 @@ pub fn workload() -> Workload {
     let cases = [
         case(2, 128, 4, &Effort::ALL),
         case(8, 128, 4, &[Effort::Standard, Effort::Thorough]),
-        case(8, 512, 4, &[Effort::Standard, Effort::Thorough]),
+        case(8, 512, 4, &[Effort::Thorough]),
     ];
     let names: Vec<String> = ["b2-s128-x4", "b8-s128-x4", "b8-s512-x4"].map(str::to_owned).into();
     let variant = |id, role, summary| VariantDef::new(id, role, summary).needs("gpu");

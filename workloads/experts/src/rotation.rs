@@ -27,7 +27,7 @@ use variants::{AllFirst, InTurn, Joint, Reused};
 const JOINT: &str = "joint-backward";
 const FORWARDS: &str = "expert-forwards";
 
-/// Three products of 128 terms of about 1, each within `2 · 128 · 2⁻²⁴` relative, follow each other.
+/// Up to three products of 128 terms of about 1, each within `2 · 128 · 2⁻²⁴` relative, follow each other.
 const TOLERANCE: Tolerance = Tolerance::Relative(5e-5);
 
 /// Parameters of a case.
@@ -133,10 +133,10 @@ pub fn workload() -> Workload {
     };
     let cases = [
         case(Params::new(64, 4, 0), &[Quick, Standard, Thorough]),
-        case(Params::new(64, 4, 2048), &[Quick, Standard, Thorough]),
+        case(Params::new(64, 4, 2048), &[Standard, Thorough]),
         case(Params::new(4096, 4, 0), &[Standard, Thorough]),
-        case(Params::new(4096, 8, 0), &[Standard, Thorough]),
-        case(Params::new(4096, 4, 2048), &[Standard, Thorough]),
+        case(Params::new(4096, 8, 0), &[Thorough]),
+        case(Params::new(4096, 4, 2048), &[Thorough]),
         case(Params::new(4096, 4, 50_257), &[Thorough]),
     ];
     let mut builder = define(cases);

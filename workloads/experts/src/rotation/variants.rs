@@ -128,7 +128,7 @@ impl Variant for Joint {
         let mut commands = network.gpu.commands("backward");
         for ((rotated, output), gradient) in kept.iter().zip(&self.gradients) {
             let buffers = [("inputs", &rotated.buffer), ("outputs", output), ("gradient", gradient)];
-            commands.dispatch(&self.gradient.bind(buffers)?, [WIDTH as u32 / 64, WIDTH as u32, 1]);
+            commands.dispatch(&self.gradient.bind(buffers)?, [WIDTH as u32 / 64, WIDTH as u32 / 4, 1]);
         }
         commands.submit()?;
         Ok(())
