@@ -16,7 +16,11 @@ use std::rc::Rc;
 use bytemuck::{Pod, Zeroable};
 use perfharness_gpu::Bound;
 
+pub(crate) use kernels::{Constants, means};
+pub(crate) use outcome::Outcome;
 pub use plan::GpuPlan;
+pub(crate) use planner::edges;
+pub(crate) use transform::{Direction, Steps, Transform};
 
 pub(crate) const COMPLEX: &str = include_str!("shaders/complex.wgsl");
 pub(crate) const SIZES: &str = include_str!("shaders/sizes.wgsl");

@@ -1,6 +1,6 @@
 //! Tests of the golden data, of the limits, and of the errors beyond them.
 
-mod edges;
+pub(crate) mod edges;
 mod fast;
 mod golden;
 mod gpu;

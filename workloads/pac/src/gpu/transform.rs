@@ -76,6 +76,11 @@ impl Transform {
         Ok(Self { length, steps, roots })
     }
 
+    /// Returns the number of values that are transformed.
+    pub(crate) fn length(&self) -> u32 {
+        self.length
+    }
+
     /// Returns the number of steps of a transform. After an odd number, the signals are in the other buffer.
     pub(crate) fn steps(&self) -> usize {
         self.steps.len()

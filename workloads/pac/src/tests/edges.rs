@@ -17,7 +17,7 @@ pub(super) fn usual() -> Settings {
 }
 
 /// Returns a signal of noise.
-pub(super) fn noise(count: usize) -> Vec<f64> {
+pub(crate) fn noise(count: usize) -> Vec<f64> {
     let mut state = 7_u32;
     let mut draw = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -125,8 +125,13 @@ impl Bands {
         vec![Complex::default(); length]
     }
 
+    /// Number of samples by which a signal is extended at each end.
+    pub(crate) fn extension(&self) -> usize {
+        self.extension
+    }
+
     /// Lengths of the transforms: around the circle, and of the padded signal.
-    fn lengths(&self) -> [usize; 2] {
+    pub(crate) fn lengths(&self) -> [usize; 2] {
         [self.circle[0].len(), self.padded[0].len()]
     }
 

@@ -6,6 +6,8 @@ use bytesize::ByteSize;
 use perfharness_contract::{Failure, Setup};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
+use crate::{Settings, Shape};
+
 /// Name of the setting for the one-hot tensor.
 pub(crate) const TENSOR_BUDGET: &str = "pac-budget";
 /// Budget of the tensor without a setting.
@@ -28,8 +30,33 @@ impl fmt::Display for Budget {
     }
 }
 
+/// Size of the tensor in bytes, (amplitude band, phase band, channel, sample, bin) of f32.
+pub(crate) fn tensor_bytes(settings: &Settings, shape: Shape) -> u64 {
+    (settings.indexes(shape.channels) * shape.samples * settings.bins * size_of::<f32>()) as u64
+}
+
+/// Checks that the one-hot tensor fits its budget.
+///
+/// # Errors
+/// Returns [`Failure::OutOfMemory`] with both sizes.
+pub(crate) fn check_tensor(setup: &Setup, settings: &Settings, shape: Shape) -> Result<(), Failure> {
+    let bytes = tensor_bytes(settings, shape);
+    let budget = of_tensor(setup)?;
+    if bytes <= budget.bytes {
+        return Ok(());
+    }
+    Err(Failure::OutOfMemory(format!(
+        "the one-hot tensor of {} pairs, {} samples and {} bins would take {bytes} bytes ({:.1} GB), and the budget is \
+         {budget}",
+        settings.indexes(shape.channels),
+        shape.samples,
+        settings.bins,
+        bytes as f64 / 1e9
+    )))
+}
+
 /// Budget of the one-hot tensor: the setting, but not more than the memory of the machine, which holds the tensor.
-pub(crate) fn of_tensor(setup: &Setup) -> Result<Budget, Failure> {
+fn of_tensor(setup: &Setup) -> Result<Budget, Failure> {
     let asked = asked(setup, TENSOR_BUDGET, TENSOR_DEFAULT)?;
     Ok(within(asked, memory()))
 }

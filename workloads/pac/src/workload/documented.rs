@@ -8,7 +8,7 @@ use crate::fast::index_of_sums;
 use crate::{Filters, Settings, Shape};
 
 /// Number of signals of amplitude bands (a band of a channel) that are processed at a time. The document gives no number.
-const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 16;
 
 /// Filters a chunk of amplitude bands at a time, and scatters their amplitudes to the sums of their bins.
 pub(crate) struct Documented {

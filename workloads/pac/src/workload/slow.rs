@@ -15,25 +15,9 @@ pub(crate) struct Slow {
     bands: Bands,
 }
 
-/// Size of the tensor in bytes, (amplitude band, phase band, channel, sample, bin) of f32.
-pub(crate) fn tensor_bytes(settings: &Settings, shape: Shape) -> u64 {
-    (settings.indexes(shape.channels) * shape.samples * settings.bins * size_of::<f32>()) as u64
-}
-
 impl Slow {
     pub(crate) fn new(setup: &Setup, settings: &Settings, shape: Shape) -> Result<Self, Failure> {
-        let bytes = tensor_bytes(settings, shape);
-        let budget = budget::of_tensor(setup)?;
-        if bytes > budget.bytes {
-            return Err(Failure::OutOfMemory(format!(
-                "the one-hot tensor of {} pairs, {} samples and {} bins would take {bytes} bytes ({:.1} GB), and the \
-                 budget is {budget}",
-                settings.indexes(shape.channels),
-                shape.samples,
-                settings.bins,
-                bytes as f64 / 1e9
-            )));
-        }
+        budget::check_tensor(setup, settings, shape)?;
         let bands = Bands::new(&Filters::design(settings, shape.samples), shape.samples);
         Ok(Self { settings: settings.clone(), shape, bands })
     }

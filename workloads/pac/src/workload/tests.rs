@@ -1,5 +1,7 @@
 //! Tests every variant against the definition, its counts, and its limits.
 
+mod documents;
+
 use std::collections::BTreeMap;
 
 use perfharness_contract::protocol::{Mode, SampleRequest};
@@ -98,6 +100,25 @@ fn an_index_that_is_wrong_is_found() {
         !check::check(&settings, shape, &signals.pool[1], &index, 2e-6).unwrap().passed,
         "a stale result"
     );
+}
+
+#[test]
+fn a_stale_result_of_any_variant_is_found() {
+    let has_adapter = require_adapter().is_some();
+    let workload = workload();
+    for variant in &workload.definition().variants {
+        if !has_adapter && !variant.needs.is_empty() {
+            continue;
+        }
+        let setup = workload.setup(1, "auto", ".");
+        let mut measured = workload.construct(&"small-10x10".parse().unwrap(), &variant.id, &setup).unwrap();
+        measured.load(1).unwrap();
+        measured.run(0).unwrap();
+        assert!(measured.check(0).unwrap().passed, "{}", variant.id);
+        assert!(!measured.check(1).unwrap().passed, "{}: the result of another input", variant.id);
+        measured.load(2).unwrap();
+        assert!(!measured.check(0).unwrap().passed, "{}: the result of another round", variant.id);
+    }
 }
 
 #[test]
