@@ -9,6 +9,8 @@ pub const GPU_BUSY: &str = "gpu-busy";
 pub const GPU_BUSY_SHARE: &str = "gpu-busy-share";
 /// Device time with at least one copy running, except those of `write_buffer`.
 pub const COPY_TIME: &str = "copy-time";
+/// Share of [`GPU_BUSY`] that is [`COPY_TIME`].
+pub const COPY_SHARE: &str = "copy-share";
 /// Time that the host waited for the device, the closing fence included.
 pub const HOST_WAIT: &str = "host-wait";
 /// Bytes copied from staging buffers to the device.
@@ -60,6 +62,8 @@ pub fn gpu_metrics() -> Vec<MetricDef> {
         // A faster kernel lowers it and so does a slower host, so neither direction is better by itself.
         share(GPU_BUSY_SHARE, "GPU busy share", Direction::Neutral),
         MetricDef::time(COPY_TIME, "copy time"),
+        // Faster kernels raise it, and so do slower copies.
+        share(COPY_SHARE, "copy share of GPU time", Direction::Neutral),
         MetricDef::time(HOST_WAIT, "host wait"),
         MetricDef::bytes(UPLOAD_BYTES, "bytes host to device"),
         MetricDef::count(UPLOAD_COPIES, "copies host to device"),

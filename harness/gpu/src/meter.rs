@@ -103,6 +103,7 @@ impl Meter for GpuMeter {
         put(metric::HOST_WAIT, (host_wait.as_nanos() as u64).into());
         let (busy, copies) = device_times(&self.gpu, &counts, &tally);
         put(metric::GPU_BUSY, value(&busy));
+        put(metric::COPY_SHARE, value(&share_of(&copies, &busy)));
         put(metric::GPU_BUSY_SHARE, value(&busy.map(|ns| ns / (wall.as_nanos() as f64).max(1.0))));
         put(metric::COPY_TIME, value(&copies));
         put(metric::DEVICE_PEAK, self.gpu.peak_bytes().into());
@@ -198,6 +199,12 @@ fn device_times(gpu: &Gpu, counts: &Counts, tally: &SpanTally) -> (Quantity, Qua
     let period = gpu.queue().get_timestamp_period();
     let busy = passes.and_then(|()| came_back.clone()).map(|()| nanoseconds(tally.busy_ticks(), period));
     (busy, copies.and(came_back).map(|()| nanoseconds(tally.copy_ticks(), period)))
+}
+
+/// Returns a part of the busy time as a share of it.
+fn share_of(part: &Quantity, busy: &Quantity) -> Quantity {
+    let (part, busy) = (part.clone()?, busy.clone()?);
+    if busy > 0.0 { Ok(part / busy) } else { Err("the device had nothing to do".to_owned()) }
 }
 
 /// Returns the bytes that wgpu's allocator holds, and their unused share.
