@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use perfharness_contract::{Effort, Name, OutcomeKind};
+use perfharness_contract::{Effort, Name, OutcomeKind, Promise};
 use perfharness_engine::plan::{Catalog, NO_BUDGET, Plan};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{Stage, units};
@@ -59,11 +59,12 @@ pub(crate) fn render_list(catalog: &Catalog) -> String {
             let cases: Vec<&str> = claim.cases.iter().map(Name::as_str).collect();
             let of = if cases.is_empty() { String::new() } else { format!(", of {}", cases.join(", ")) };
             let on_gpu = if claim.on_gpu { ", on a GPU" } else { "" };
-            let _ = writeln!(
-                text,
-                "           by {}, {} against {}{of}{on_gpu}",
-                claim.metric, claim.candidate, claim.reference
-            );
+            let (metric, candidate, reference) = (&claim.metric, &claim.candidate, &claim.reference);
+            let sides = match claim.promise {
+                Promise::Level { .. } => candidate.to_string(),
+                _ => format!("{candidate} against {reference}"),
+            };
+            let _ = writeln!(text, "           by {metric}, {sides}{of}{on_gpu}");
         }
     }
     for worker in catalog.workers.iter().filter(|w| w.outcome.kind != OutcomeKind::Ok) {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Name;
 
-/// Promise of a document about a metric, comparing a candidate variant with a reference variant.
+/// Promise of a document about a metric: of a candidate variant compared with a reference variant, or of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -36,6 +36,17 @@ pub enum Promise {
         /// Number of iterations that the saving refers to.
         iterations: f64,
     },
+    /// The candidate's own figure is in this range, in the metric's unit: "the GPU is idle 95 % of the time" is
+    /// `at_most: 0.05` of its busy share. One of the bounds may be absent, and there is no reference: see
+    /// [`ClaimDef::of`].
+    Level {
+        /// Smallest figure that keeps the promise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_least: Option<f64>,
+        /// Largest figure that keeps the promise. Other than in the other promises, a larger one breaks it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_most: Option<f64>,
+    },
     /// The document gives no number, or one that no measurement can decide.
     NotMeasurable {
         /// Reason why it is not measurable.
@@ -55,9 +66,9 @@ pub struct ClaimDef {
     pub statement: String,
     /// Metric that decides the claim.
     pub metric: Name,
-    /// Variant that the candidate improves on.
+    /// Variant that the candidate improves on; for a level, the candidate itself.
     pub reference: Name,
-    /// Variant that is claimed to be better.
+    /// Variant that is claimed to be better, or to be at a level.
     pub candidate: Name,
     /// The promised number.
     pub promise: Promise,
@@ -103,6 +114,15 @@ impl ClaimDef {
         self
     }
 
+    /// Sets the one variant whose level the claim states.
+    ///
+    /// # Panics
+    /// Panics if it is not a valid name.
+    #[must_use]
+    pub fn of(self, variant: &str) -> Self {
+        self.between(variant, variant)
+    }
+
     /// Adds a remark that is needed to interpret the result.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
@@ -125,5 +145,58 @@ impl ClaimDef {
     pub fn cases(mut self, cases: &[&str]) -> Self {
         self.cases = cases.iter().map(|case| Name::literal(case)).collect();
         self
+    }
+}
+
+impl ClaimDef {
+    /// Returns the errors of the promise, worded for its author; empty if there are none.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Promise::Level { at_least, at_most } = self.promise {
+            let range = at_least.unwrap_or(f64::NEG_INFINITY)..=at_most.unwrap_or(f64::INFINITY);
+            if (at_least, at_most) == (None, None) || range.is_empty() {
+                problems.push(format!("claim `{}` promises a level that is not a range", self.id));
+            }
+            if self.reference != self.candidate {
+                let variants = format!("`{}` and `{}`", self.reference, self.candidate);
+                problems.push(format!(
+                    "claim `{}` promises a level of {variants}; name one variant, as reference and as candidate",
+                    self.id
+                ));
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standard;
+
+    fn claim(promise: Promise) -> ClaimDef {
+        ClaimDef::new("c", "000, 1", "is so", standard::WALL_TIME, promise)
+    }
+
+    #[test]
+    fn a_level_is_a_range_of_one_variant() {
+        let level = |at_least, at_most| claim(Promise::Level { at_least, at_most }).of("slow").problems();
+        for (at_least, at_most) in [(Some(1.0), None), (None, Some(1.0)), (Some(1.0), Some(1.0))] {
+            assert!(level(at_least, at_most).is_empty(), "{at_least:?} to {at_most:?}");
+        }
+        for (at_least, at_most) in [(None, None), (Some(2.0), Some(1.0)), (Some(f64::NAN), None)] {
+            assert_eq!(level(at_least, at_most), ["claim `c` promises a level that is not a range"]);
+        }
+        let of_two = claim(Promise::Level { at_least: Some(1.0), at_most: None }).problems();
+        assert!(of_two[0].contains("`slow` and `documented`"), "{of_two:?}");
+        assert!(claim(Promise::Factor { at_least: 2.0, at_most: None }).problems().is_empty());
+    }
+
+    #[test]
+    fn a_level_is_written_without_the_bound_that_it_lacks() {
+        let promise = Promise::Level { at_least: None, at_most: Some(0.05) };
+        let text = serde_json::to_string(&promise).unwrap();
+        assert_eq!(text, r#"{"kind":"level","at_most":0.05}"#);
+        assert_eq!(serde_json::from_str::<Promise>(&text).unwrap(), promise);
     }
 }

@@ -310,6 +310,7 @@ impl WorkloadDef {
         // Not every program that runs a workload counts its heap; where it does not, the claim is not measurable.
         let known = [standard, crate::standard::heap_metrics()].concat();
         for claim in &self.claims {
+            problems.extend(claim.problems());
             for variant in [&claim.reference, &claim.candidate] {
                 if self.variant(variant).is_none() {
                     problems.push(format!("claim `{}` names the unknown variant `{variant}`", claim.id));

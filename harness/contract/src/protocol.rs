@@ -14,7 +14,7 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 /// Changes: 1 is the first. Keys that were added since, which older peers omit or ignore: `settings` of `hello`,
 /// `absent_modes` of its answer, `notes` of the answer to `prepare`, `profile` of the answer to a `profiled` sample,
 /// `modes` of `hello`, the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` of the answer to
-/// `sample`. The limit on the length of an answer is lower than the earlier limit on a line.
+/// `sample`. A claim may promise a `level`, which older harnesses refuse. The limit on the length of an answer is lower than the earlier limit on a line.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Start of every frame. A worker's line may have other text before it, such as an unfinished print of a library.

@@ -18,7 +18,8 @@ use crate::{CaseEnd, Contamination, Design, LayoutRecord, Outcome, Pairing, Rede
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
-/// Changes: 1, the first. Its warm-ups had a field `first_over_best`, which nothing read; readers pass over it.
+/// Changes: 1, the first. Its warm-ups had a field `first_over_best`, which nothing read; readers pass over it. A claim may
+/// promise a `level`, which earlier readers refuse.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// Everything that one run saw.

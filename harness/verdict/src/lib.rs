@@ -66,7 +66,7 @@ pub mod student;
 mod summary;
 
 pub use allocation::{Costs, allocate};
-pub use claim::{ClaimFigure, ClaimVerdict, judge_at_least};
+pub use claim::{ClaimFigure, ClaimVerdict, judge_at_least, judge_within};
 pub use components::{Allocation, Components, components};
 pub use error::EstimateError;
 pub use estimate::{Estimate, MIN_LAUNCHES_TO_DECIDE, estimate};

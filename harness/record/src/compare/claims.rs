@@ -2,10 +2,10 @@
 
 use perfharness_contract::{ClaimDef, MetricKind, Name, Number, OutcomeKind, Promise, WorkloadDef};
 use perfharness_verdict::{
-    ClaimFigure, ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, judge_at_least,
+    ClaimFigure, ClaimVerdict, Estimate, Interval, MIN_LAUNCHES_TO_DECIDE, judge_within,
 };
 
-use crate::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, Machine, Section};
+use crate::{BenchmarkRecord, CaseRecord, ClaimRecord, ClaimStatus, Machine, MetricRecord, Section};
 
 /// Judges every claim of the workloads, once for each case that was run and that it is about.
 pub fn judge_claims(machine: &Machine, workloads: &[WorkloadDef], section: Section<'_>) -> Vec<ClaimRecord> {
@@ -53,6 +53,15 @@ impl Judged {
         }
     }
 
+    fn too_few_launches(measured: f64, interval: Option<Interval>) -> Self {
+        Self {
+            measured: Some(measured),
+            interval,
+            status: ClaimStatus::Undecided,
+            reason: Some("too few launches to decide; give more time".into()),
+        }
+    }
+
     /// Keeps the figures but draws no conclusion, unless there was none to draw anyway.
     fn withdraw(&mut self, reason: String) {
         if self.status != ClaimStatus::NotMeasurable {
@@ -81,12 +90,16 @@ struct Figure {
     interval: Option<Interval>,
 }
 
-/// The smallest figure that keeps a promise.
-fn promised(promise: &Promise) -> Option<f64> {
+/// The smallest and the largest figure that keep a promise.
+fn promised(promise: &Promise) -> Option<[f64; 2]> {
     match *promise {
+        // More than was promised keeps the promise, too.
         Promise::Factor { at_least, .. }
         | Promise::Reduction { at_least, .. }
-        | Promise::Saving { at_least, .. } => Some(at_least),
+        | Promise::Saving { at_least, .. } => Some([at_least, f64::INFINITY]),
+        Promise::Level { at_least, at_most } => {
+            Some([at_least.unwrap_or(f64::NEG_INFINITY), at_most.unwrap_or(f64::INFINITY)])
+        }
         Promise::NotMeasurable { .. } => None,
     }
 }
@@ -107,6 +120,7 @@ impl Reach<'_> {
             Promise::Reduction { .. } if before == after => 0.0,
             Promise::Reduction { .. } => (before - after) / before,
             Promise::Saving { iterations, .. } => (before - after) * iterations,
+            Promise::Level { .. } => after,
             Promise::NotMeasurable { .. } => f64::NAN,
         }
     }
@@ -117,7 +131,7 @@ impl Reach<'_> {
             Promise::Factor { .. } => 1.0 / ratio,
             Promise::Reduction { .. } => 1.0 - ratio,
             Promise::Saving { iterations, .. } => before * (1.0 - ratio) * iterations,
-            Promise::NotMeasurable { .. } => f64::NAN,
+            Promise::Level { .. } | Promise::NotMeasurable { .. } => f64::NAN,
         };
         // The worst and the best case over both intervals: what is saved is a share of an uncertain level.
         let interval = estimate.ratio_interval().map(|ratio| {
@@ -137,12 +151,11 @@ struct Sizes {
 
 impl Sizes {
     fn of(reference: &BenchmarkRecord, candidate: &BenchmarkRecord, metric: &str) -> Option<Self> {
-        let extremes = |b: &BenchmarkRecord| {
+        let of = |b: &BenchmarkRecord| {
             let record = b.metrics.get(metric).filter(|record| record.kind == MetricKind::Size)?;
-            let all = hull(record.launches.iter().map(|value| value.0));
-            (record.launches.len() > 1).then_some([all.lower, all.upper])
+            extremes(record).map(|all| [all.lower, all.upper])
         };
-        Some(Self { before: extremes(reference)?, after: extremes(candidate)? })
+        Some(Self { before: of(reference)?, after: of(candidate)? })
     }
 
     fn interval(&self, promise: &Promise) -> Interval {
@@ -150,6 +163,11 @@ impl Sizes {
         let pairs = self.before.into_iter().flat_map(|before| self.after.map(|after| (before, after)));
         hull(pairs.map(|(before, after)| reach.of(before, after)))
     }
+}
+
+/// Returns the extremes of the launches of a metric; `None` for a single launch.
+fn extremes(metric: &MetricRecord) -> Option<Interval> {
+    (metric.launches.len() > 1).then(|| hull(metric.launches.iter().map(|value| value.0)))
 }
 
 /// Returns the smallest interval that holds all values.
@@ -173,46 +191,76 @@ fn judge(workload: &WorkloadDef, case: &Name, claim: &ClaimDef, section: Section
         (Ok(reference), Ok(candidate)) => (reference, candidate),
         (Err(reason), _) | (_, Err(reason)) => return Judged::not_measurable(reason),
     };
+    let Some(range) = promised(&claim.promise) else {
+        return Judged::not_measurable("the document gives no number");
+    };
+    let figured = match claim.promise {
+        Promise::Level { .. } => level(candidate, claim),
+        _ => change(reference, candidate, claim, section),
+    };
+    figured.map_or_else(|open| open, |figure| conclude(range, figure))
+}
+
+/// The figure of one variant. Its interval is that of its level, or else the extremes of its launches.
+fn level(candidate: &BenchmarkRecord, claim: &ClaimDef) -> Result<ClaimFigure, Judged> {
+    let measured = candidate.metrics.get(claim.metric.as_str());
+    let Some((metric, value)) = measured.and_then(|m| Some((m, m.value.value()?))) else {
+        return Err(Judged::not_measurable(format!("`{}` was not measured here", claim.metric)));
+    };
+    let launches = metric.launches.len();
+    let interval = match metric.kind {
+        MetricKind::Exact => return Ok(ClaimFigure::Exact(value)),
+        MetricKind::Size => extremes(metric),
+        // Of eight launches, the extremes hold the median with a confidence of 99 %: each of them is above it as often
+        // as below.
+        MetricKind::Time | MetricKind::Derived if launches < MIN_LAUNCHES_TO_DECIDE => {
+            return Err(Judged::too_few_launches(value, metric.interval));
+        }
+        MetricKind::Time | MetricKind::Derived => metric.interval.or_else(|| extremes(metric)),
+    };
+    Ok(ClaimFigure::Estimated { value, interval })
+}
+
+/// The difference of two variants, in the terms of the promise.
+fn change(
+    reference: &BenchmarkRecord,
+    candidate: &BenchmarkRecord,
+    claim: &ClaimDef,
+    section: Section<'_>,
+) -> Result<ClaimFigure, Judged> {
     let metric = claim.metric.as_str();
     let value = |b: &BenchmarkRecord| b.metrics.get(metric).and_then(|m| m.value.value());
     let (Some(before), Some(after)) = (value(reference), value(candidate)) else {
-        return Judged::not_measurable(format!("`{metric}` was not measured here"));
+        return Err(Judged::not_measurable(format!("`{metric}` was not measured here")));
     };
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
-    let exact = exact(reference) && exact(candidate);
-    let Some(promised) = promised(&claim.promise) else {
-        return Judged::not_measurable("the document gives no number");
-    };
     let found = Reach { before: [before; 2], promise: &claim.promise }.of(before, after);
-    let Figure { value: measured, interval } = if exact {
-        Figure { value: found, interval: None }
-    } else if let Some(sizes) = Sizes::of(reference, candidate, metric) {
-        Figure { value: found, interval: Some(sizes.interval(&claim.promise)) }
-    } else {
-        let Some(comparison) = section.pair(&candidate.id, &reference.id, metric) else {
-            let reason = format!("no interval is computed for `{metric}` between these variants");
-            return Judged { measured: Some(found), ..Judged::not_measurable(reason) };
-        };
-        let level = reference.metrics.get(metric).and_then(|m| m.interval);
-        let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
-        let reach = Reach { before: bounds, promise: &claim.promise };
-        let figure = reach.estimated(before, &comparison.estimate);
-        if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
-            return Judged {
-                measured: Some(figure.value),
-                interval: figure.interval,
-                status: ClaimStatus::Undecided,
-                reason: Some("too few launches to decide; give more time".into()),
-            };
-        }
-        figure
+    if exact(reference) && exact(candidate) {
+        return Ok(ClaimFigure::Exact(found));
+    }
+    if let Some(sizes) = Sizes::of(reference, candidate, metric) {
+        return Ok(ClaimFigure::Estimated { value: found, interval: Some(sizes.interval(&claim.promise)) });
+    }
+    let Some(comparison) = section.pair(&candidate.id, &reference.id, metric) else {
+        let reason = format!("no interval is computed for `{metric}` between these variants");
+        return Err(Judged { measured: Some(found), ..Judged::not_measurable(reason) });
     };
-    let figure = if exact {
-        ClaimFigure::Exact(measured)
-    } else {
-        ClaimFigure::Estimated { value: measured, interval }
+    let level = reference.metrics.get(metric).and_then(|m| m.interval);
+    let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
+    let Figure { value, interval } =
+        Reach { before: bounds, promise: &claim.promise }.estimated(before, &comparison.estimate);
+    if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
+        return Err(Judged::too_few_launches(value, interval));
+    }
+    Ok(ClaimFigure::Estimated { value, interval })
+}
+
+fn conclude([least, most]: [f64; 2], figure: ClaimFigure) -> Judged {
+    let (measured, interval) = match figure {
+        ClaimFigure::Exact(value) => (value, None),
+        ClaimFigure::Estimated { value, interval } => (value, interval),
     };
-    let (status, reason) = match judge_at_least(promised, figure) {
+    let (status, reason) = match judge_within(least, most, figure) {
         ClaimVerdict::Met => (ClaimStatus::Met, None),
         ClaimVerdict::NotMet => (ClaimStatus::NotMet, None),
         ClaimVerdict::Undecided => {
@@ -231,7 +279,7 @@ mod tests {
     use super::*;
 
     fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
-        (promised(promise).unwrap(), Reach { before: [before; 2], promise }.of(before, after))
+        (promised(promise).unwrap()[0], Reach { before: [before; 2], promise }.of(before, after))
     }
 
     #[test]
@@ -258,6 +306,88 @@ mod tests {
             serde_json::from_value(serde_json::json!({ "class": "c", "class_is_set": false, "facts": {} }))
                 .unwrap();
         assert_eq!(judge_claims(&machine, &[workload], section).len(), 1);
+    }
+
+    /// Judges claims on the variant `a` of a real record of two launches.
+    fn judged(change: impl Fn(&mut BenchmarkRecord), claims: &[(&str, Promise)]) -> Vec<ClaimRecord> {
+        let text = include_str!("../../../fuzz/corpus/record/variants.json");
+        let mut record = crate::file::parse("variants.json".as_ref(), text).unwrap();
+        change(&mut record.benchmarks[0]);
+        let claim = |(metric, promise): &(&str, Promise)| {
+            ClaimDef::new("c", "000, 1", "is so", metric, promise.clone()).of("a")
+        };
+        record.workloads[0].claims = claims.iter().map(claim).collect();
+        judge_claims(&record.machine, &record.workloads, record.section())
+    }
+
+    fn within(at_least: f64, at_most: f64) -> Promise {
+        Promise::Level { at_least: Some(at_least), at_most: Some(at_most) }
+    }
+
+    fn statuses(judged: &[ClaimRecord]) -> Vec<ClaimStatus> {
+        judged.iter().map(|claim| claim.status).collect()
+    }
+
+    #[test]
+    fn a_level_is_judged_by_the_figure_of_one_variant() {
+        let below = Promise::Level { at_least: None, at_most: Some(59_999.0) };
+        let above = Promise::Level { at_least: Some(60_001.0), at_most: None };
+        let exact =
+            judged(|_| (), &[("steps", within(60_000.0, 60_000.0)), ("steps", below), ("steps", above)]);
+        assert_eq!(statuses(&exact), [ClaimStatus::Met, ClaimStatus::NotMet, ClaimStatus::NotMet]);
+        assert!(
+            exact.iter().all(|claim| claim.measured == Some(Number(60_000.0)) && claim.interval.is_none())
+        );
+    }
+
+    #[test]
+    fn the_level_of_a_size_holds_for_the_worst_launches() {
+        let sizes = |b: &mut BenchmarkRecord| {
+            b.metrics.get_mut("peak-rss").unwrap().launches = [4e6, 6e6].map(Number).into();
+        };
+        let claims =
+            [within(4e6, 6e6), within(5e6, 7e6), within(7e6, 8e6)].map(|promise| ("peak-rss", promise));
+        let found = judged(sizes, &claims);
+        assert_eq!(statuses(&found), [ClaimStatus::Met, ClaimStatus::Undecided, ClaimStatus::NotMet]);
+        assert_eq!(found[0].interval, Some(Interval { lower: 4e6, upper: 6e6 }));
+    }
+
+    #[test]
+    fn the_level_of_a_noisy_figure_needs_eight_launches() {
+        let claims = [("rate", within(1.0, 9.0)), ("rate", within(4.0, 9.0)), ("rate", within(9.0, 10.0))];
+        let of_launches = |count: usize| {
+            judged(
+                |b| {
+                    let rate = b.metrics.get_mut("rate").unwrap();
+                    rate.interval = None;
+                    rate.launches = (1..=count).map(|launch| Number(launch as f64)).collect();
+                },
+                &claims,
+            )
+        };
+        assert_eq!(statuses(&of_launches(7)), [ClaimStatus::Undecided; 3]);
+        let found = of_launches(8);
+        assert_eq!(statuses(&found), [ClaimStatus::Met, ClaimStatus::Undecided, ClaimStatus::NotMet]);
+        assert_eq!(found[0].interval, Some(Interval { lower: 1.0, upper: 8.0 }));
+    }
+
+    #[test]
+    fn the_level_of_a_time_has_the_interval_of_its_level() {
+        let known = Interval { lower: 3.0, upper: 5.0 };
+        let time = |b: &mut BenchmarkRecord| {
+            let wall = b.metrics.get_mut("wall-time").unwrap();
+            wall.interval = Some(known);
+            wall.launches = vec![Number(4.0); MIN_LAUNCHES_TO_DECIDE];
+        };
+        let found = judged(time, &[("wall-time", within(3.0, 5.0))]);
+        assert_eq!((found[0].status, found[0].interval), (ClaimStatus::Met, Some(known)));
+    }
+
+    #[test]
+    fn the_level_of_a_metric_that_is_absent_is_not_measurable() {
+        let found = judged(|_| (), &[("gpu-busy-share", within(0.0, 0.05))]);
+        assert_eq!(found[0].status, ClaimStatus::NotMeasurable);
+        assert_eq!(found[0].reason.as_deref(), Some("`gpu-busy-share` was not measured here"));
     }
 
     #[test]
