@@ -17,6 +17,7 @@ const BATCH_CASES: [&str; 2] = ["px224-n500-b64", "px224-n500-b500"];
 /// Returns the claims, in the order of the documents.
 pub(crate) fn claims() -> Vec<ClaimDef> {
     let mut claims = of_the_passes();
+    claims.extend(of_the_memory());
     claims.extend(of_the_whole_experiment());
     claims.extend(of_training());
     claims
@@ -43,14 +44,17 @@ fn reduction(at_least: f64) -> Promise {
 /// Claims of document 002 about passes and their parts.
 fn of_the_passes() -> Vec<ClaimDef> {
     vec![
-        open(
+        claim(
             "gpu-idle",
             "Summary",
             "The GPU sits idle 95%+ of the time",
             metric::GPU_BUSY_SHARE,
-            "It describes `slow` alone and compares it with nothing. The metric `gpu-busy-share` of `slow` \
-             shows the share of the GPU here.",
-        ),
+            Promise::Level { at_least: None, at_most: Some(0.05) },
+        )
+        .of(SLOW)
+        .on_gpu()
+        .cases(&SOURCE_CASES)
+        .note("Idle for 95 % of the time is busy for at most 5 %."),
         claim(
             "redundant-loads",
             "Scale of waste",
@@ -183,6 +187,46 @@ fn of_the_passes() -> Vec<ClaimDef> {
     ]
 }
 
+/// Claims of document 002 about the sizes of tensors. `documented` uploads the tensor once, and 4 bytes for the key of each
+/// pass and trial.
+fn of_the_memory() -> Vec<ClaimDef> {
+    const SECTION: &str = "Memory requirements";
+    const ARITHMETIC: &str = "It is arithmetic, N x 3 x H x W x 4 bytes, and no case has so many images. The bytes of \
+                              500 images are measured, and grow with their number.";
+    let size = |id, statement, [at_least, at_most]: [f64; 2], cases: &[&str]| {
+        let promise = Promise::Level { at_least: Some(at_least), at_most: Some(at_most) };
+        claim(id, SECTION, statement, metric::UPLOAD_BYTES, promise).of(DOCUMENTED).cases(cases)
+    };
+    let larger = |id, statement, reason| open(id, SECTION, statement, metric::UPLOAD_BYTES, reason);
+    vec![
+        size(
+            "pixels-500-clip",
+            "500 imgs, CLIP (224px): 500 x 3 x 224 x 224 x 4 = 300 MB",
+            [295e6, 305e6],
+            &["px224-n500-k10", "px224-n500-b64", "px224-n500-b500"],
+        )
+        .note("The product is 301 MB, which the document rounds to tens of megabytes."),
+        size(
+            "pixels-500-siglip",
+            "500 imgs, SigLIP2-so400m (384px): 500 x 3 x 384 x 384 x 4 = 885 MB",
+            [884.5e6, 885.5e6],
+            &["px384-n500-k10"],
+        )
+        .note("The product is 884.7 MB."),
+        larger("pixels-5000-clip", "5000 imgs, CLIP (224px): 3.0 GB; fits 16GB VRAM", ARITHMETIC),
+        larger(
+            "pixels-5000-siglip",
+            "5000 imgs, SigLIP2-so400m (384px): 8.8 GB; 16GB VRAM: tight (with model)",
+            ARITHMETIC,
+        ),
+        larger(
+            "pixels-10000-siglip",
+            "10000 imgs, SigLIP2-so400m (384px): 17.6 GB; does not fit 16GB VRAM",
+            "It is arithmetic, and no case has so many images. 10000 x 3 x 384 x 384 x 4 bytes are 17.7 GB, not 17.6.",
+        ),
+    ]
+}
+
 /// Claims of document 002 about its whole experiment: three encoders, runs with 4, 16 and 64 passes, ten trials. The
 /// steps of its table are factors, which apply to a part of the work as well.
 fn of_the_whole_experiment() -> Vec<ClaimDef> {
@@ -294,6 +338,20 @@ fn of_training() -> Vec<ClaimDef> {
         .cases(&SOURCE_CASES)
         .note(
             "The document trains; here passes only go forward, without matrix units: see `half-precision`.",
+        ),
+        ClaimDef::new(
+            "gpu-utilization",
+            "001, Monitoring Recommendations",
+            "GPU utilization (target: >80%)",
+            metric::GPU_BUSY_SHARE,
+            Promise::Level { at_least: Some(0.8), at_most: None },
+        )
+        .of(OPTIMIZED)
+        .on_gpu()
+        .cases(&SOURCE_CASES)
+        .note(
+            "A target of the document for training; here passes only go forward. Loading, which keeps the GPU waiting, \
+             is in the time.",
         ),
     ]
 }
