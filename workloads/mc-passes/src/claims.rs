@@ -5,7 +5,7 @@ use perfharness_gpu::metric;
 
 use crate::kit::COMPILE_TIME;
 use crate::pixels::DECODES;
-use crate::{DOCUMENTED, FUSED, HALF, ONE_BY_ONE, OPTIMIZED, SLOW, UNIFIED};
+use crate::{DOCUMENTED, FUSED, HALF, ONE_BY_ONE, OPTIMIZED, SLOW, UNIFIED, VIT_CASE};
 
 /// Cases with the same numbers of passes and trials as the document's program.
 const SOURCE_CASES: [&str; 3] = ["px224-n1-k10", "px224-n500-k10", "px384-n500-k10"];
@@ -71,11 +71,12 @@ fn of_the_passes() -> Vec<ClaimDef> {
             standard::WALL_TIME,
             factor(10.0, 50.0),
         )
-        .cases(&SOURCE_CASES)
+        .cases(&[&SOURCE_CASES[..], &[VIT_CASE]].concat())
         .on_gpu()
         .note(
             "An iteration decodes every image once, so a case of T x K passes gains at most a factor of T x K. The \
-             factor depends on the cost of loading relative to the forward pass.",
+             factor depends on the cost of loading relative to the forward pass, which is that of the document's \
+             encoder in `px224-n20-vit` only.",
         ),
         claim(
             "half-precision",

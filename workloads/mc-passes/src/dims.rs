@@ -23,7 +23,7 @@ pub(crate) fn image_values(size: usize) -> usize {
     COLORS * size * size
 }
 
-/// Floating-point operations of a forward pass of a square image with an edge of `size` pixels, and those of them that
+/// Floating-point operations of a forward pass of the small encoder on a square image with an edge of `size` pixels, and those of them that
 /// precede any dropout. A multiplication and an addition count as two; norm, mean and dropout are not counted.
 pub(crate) fn operations(size: usize) -> (f64, f64) {
     let tokens = tokens(size);

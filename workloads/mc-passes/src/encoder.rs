@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use perfharness_contract::Counter;
 use perfharness_gpu::{Bound, Buffer, Commands, Gpu, GpuError, Staging, wgpu};
+use perfharness_layers::Ready;
 use perfharness_platform::clock;
 
 use crate::dims::{FEATURES, WIDTH, tokens};
-use crate::kernels::{Kernel, kernels};
+use crate::kernels::{Kernel, common, kernels};
 use crate::masks::pass_key;
 use crate::storage::Storage;
+use crate::vit::{Size, Vit};
 use crate::weights::Weights;
 
 /// Work counter: images sent through the encoder.
@@ -38,6 +40,8 @@ pub(crate) struct Form {
     pub(crate) storage: Storage,
     pub(crate) sink: Sink,
     pub(crate) kernels: Kernels,
+    /// Size of a large encoder, in place of the small one.
+    pub(crate) large: Option<Size>,
 }
 
 /// Division of a forward pass into kernels.
@@ -54,7 +58,12 @@ pub(crate) enum Kernels {
 impl Form {
     /// Size of the tokens of some images in bytes.
     fn token_bytes(&self, images: usize) -> u64 {
-        (images * tokens(self.size) * WIDTH) as u64 * self.storage.value_bytes()
+        (images * tokens(self.size) * self.width()) as u64 * self.storage.value_bytes()
+    }
+
+    /// Values of a token.
+    pub(crate) fn width(&self) -> usize {
+        self.large.map_or(WIDTH, |large| large.width)
     }
 }
 
@@ -63,6 +72,8 @@ pub(crate) struct Encoder {
     gpu: Gpu,
     form: Form,
     kernels: Vec<Kernel>,
+    /// Layers of a large encoder, before the kernels.
+    vit: Option<Vit>,
     buffers: Vec<(&'static str, Buffer)>,
     /// Number of the current pass, followed by the keys of all passes.
     passes: Buffer,
@@ -78,17 +89,15 @@ pub(crate) struct Encoder {
 /// Images that are bound to the encoder.
 pub(crate) struct Batch {
     /// Kernels whose results all passes share.
-    prefix: Vec<(Bound, [u32; 3])>,
-    kernels: Vec<(Bound, [u32; 3])>,
+    prefix: Vec<Ready>,
+    kernels: Vec<Ready>,
     images: u64,
 }
 
 impl Batch {
     /// Records the part of the forward passes that all of them share, which is nothing unless the form separates it.
     pub(crate) fn record_prefix(&self, commands: &mut Commands) {
-        for (kernel, groups) in &self.prefix {
-            commands.dispatch(kernel, *groups);
-        }
+        Ready::record_all(&self.prefix, commands);
     }
 }
 
@@ -121,27 +130,35 @@ impl Encoder {
         let output = gpu.buffer_for::<f32>(label, values as u64)?;
         let passes = gpu.buffer_for::<u32>("passes", 1 + form.passes)?;
         let mut buffers = vec![
-            upload("embedding", &weights.embedding)?,
-            upload("mixing", &weights.mixing)?,
-            upload("perceptron", &perceptron)?,
             upload("projection", &weights.projection)?,
             ("output", output.clone()),
             ("passes", passes.clone()),
         ];
+        if form.large.is_none() {
+            buffers.push(upload("embedding", &weights.embedding)?);
+            buffers.push(upload("mixing", &weights.mixing)?);
+            buffers.push(upload("perceptron", &perceptron)?);
+        }
         if form.kernels != Kernels::Fused {
             buffers.push(("y", gpu.buffer("y", form.token_bytes(form.batch))?));
         }
-        if form.kernels == Kernels::Four {
+        if form.kernels == Kernels::Four && form.large.is_none() {
             buffers.push(("x", gpu.buffer("x", form.token_bytes(form.batch))?));
         }
         let start = clock::now();
         let kernels = kernels(gpu, &form, sink)?;
+        let vit = weights.layers.as_ref().map(|layers| {
+            let sizes = [form.batch, tokens(form.size)];
+            Vit::new(gpu, layers, &weights.embedding, sizes, &common(&form))
+        });
+        let vit = vit.transpose()?;
         let advance = gpu.pipeline("advance", include_str!("shaders/advance.wgsl"), "main")?;
         let compiling = start.elapsed();
         Ok(Self {
             gpu: gpu.clone(),
             form,
             kernels,
+            vit,
             buffers,
             keys: gpu.staging("keys of the passes", passes.bytes(), 2)?,
             advance: advance.bind([("passes", &passes)])?,
@@ -150,6 +167,11 @@ impl Encoder {
             forwards,
             compiling,
         })
+    }
+
+    fn buffer(&self, name: &str) -> Result<&Buffer, GpuError> {
+        let found = self.buffers.iter().find(|(known, _)| *known == name);
+        found.map(|(_, buffer)| buffer).ok_or_else(|| GpuError::Invalid(format!("no buffer `{name}`")))
     }
 
     /// Binds the images at these positions of the order, whose pixels are at the start of `pixels`.
@@ -172,9 +194,13 @@ impl Encoder {
                 _ => self.buffers.iter().find(|(known, _)| known == name).map(|(_, buffer)| (*name, buffer)),
             };
             let bound = kernel.pipeline.bind(kernel.uses.iter().filter_map(buffer))?;
-            Ok((bound, (kernel.groups)(&self.form, count)))
+            Ok(Ready::new(bound, (kernel.groups)(&self.form, count)))
         });
-        let mut prefix = kernels.collect::<Result<Vec<_>, GpuError>>()?;
+        let mut prefix = match &self.vit {
+            Some(vit) => vit.bind([&batch, &self.passes, pixels, self.buffer("y")?], count)?,
+            None => Vec::new(),
+        };
+        prefix.extend(kernels.collect::<Result<Vec<_>, GpuError>>()?);
         let kernels = prefix.split_off(usize::from(own.is_some()));
         Ok(Batch { prefix, kernels, images: u64::from(count) })
     }
@@ -194,9 +220,7 @@ impl Encoder {
 
     /// Records a forward pass of a batch.
     pub(crate) fn forward(&self, commands: &mut Commands, batch: &Batch) {
-        for (kernel, groups) in &batch.kernels {
-            commands.dispatch(kernel, *groups);
-        }
+        Ready::record_all(&batch.kernels, commands);
         self.forwards.add(batch.images);
     }
 

@@ -3,7 +3,7 @@
 use perfharness_gpu::{Gpu, GpuError, Pipeline};
 use perfharness_layers::{NORM_TOKEN, dropout};
 
-use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
+use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, tokens};
 use crate::encoder::{Form, Kernels};
 
 /// A pipeline and its use.
@@ -42,26 +42,46 @@ fn for_each_image(_: &Form, images: u32) -> [u32; 3] {
     [images, 1, 1]
 }
 
-/// Returns the kernels of a forward pass in order; `sink` is the source of the part that stores the features.
+/// Returns the source that all kernels of a form share.
+pub(crate) fn common(form: &Form) -> String {
+    constants(form, GROUP, 2)
+}
+
+fn constants(form: &Form, group: u32, patches: u32) -> String {
+    let constants = format!(
+        "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
+         const WIDTH = {}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n\
+         const GROUP = {group}u;\nconst PATCHES = {patches}u;\n",
+        form.size,
+        tokens(form.size),
+        form.width(),
+    );
+    [form.storage.prelude(), &constants, dropout::SOURCE, NORM_TOKEN, COMMON].concat()
+}
+
+/// Returns the kernels of a forward pass in order, or after the layers of a large encoder; `sink` is the source of the part that stores the features.
 ///
 /// # Errors
 /// Returns [`GpuError::Lacks`] if the device does not support them.
 pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>, GpuError> {
     let fused = form.kernels == Kernels::Fused;
     let (group, patches) = if fused { (group_for_image(form.size), 1) } else { (GROUP, 2) };
-    let constants = format!(
-        "const SIZE = {}u;\nconst TOKENS = {}u;\nconst PATCH = {PATCH}u;\nconst COLORS = {COLORS}u;\n\
-         const WIDTH = {WIDTH}u;\nconst HIDDEN = {HIDDEN}u;\nconst FEATURES = {FEATURES}u;\n\
-         const GROUP = {group}u;\nconst PATCHES = {patches}u;\n",
-        form.size,
-        tokens(form.size),
-    );
+    let constants = constants(form, group, patches);
     let kernel = |label, parts: &[&str], uses, groups| -> Result<Kernel, GpuError> {
-        let source = [&[form.storage.prelude(), &constants, dropout::SOURCE, NORM_TOKEN, COMMON], parts]
-            .concat()
-            .concat();
+        let source = [&[constants.as_str()], parts].concat().concat();
         Ok(Kernel { pipeline: gpu.pipeline(label, &source, "main")?, uses, groups })
     };
+    let head = || {
+        kernel(
+            "head",
+            &[PROJECT, sink, include_str!("shaders/head.wgsl")],
+            &["batch", "passes", "y", "projection", "output"],
+            for_each_image,
+        )
+    };
+    if form.large.is_some() {
+        return Ok(vec![head()?]);
+    }
     if fused {
         let parts = [EMBEDDING, MIX_TOKEN, PASS_TOKEN, PROJECT, sink, include_str!("shaders/fused.wgsl")];
         let uses =
@@ -87,11 +107,6 @@ pub(crate) fn kernels(gpu: &Gpu, form: &Form, sink: &str) -> Result<Vec<Kernel>,
             &["batch", "passes", "perceptron", "y"],
             for_each_token,
         )?,
-        kernel(
-            "head",
-            &[PROJECT, sink, include_str!("shaders/head.wgsl")],
-            &["batch", "passes", "y", "projection", "output"],
-            for_each_image,
-        )?,
+        head()?,
     ])
 }

@@ -61,8 +61,8 @@ impl Kit {
         sink: Sink,
         kernels: Kernels,
     ) -> Result<Encoder, GpuError> {
-        let Params { images, size, passes, .. } = self.params;
-        let form = Form { images, batch, size, passes, storage, sink, kernels };
+        let Params { images, size, passes, large, .. } = self.params;
+        let form = Form { images, batch, size, passes, storage, sink, kernels, large };
         let encoder = Encoder::new(&self.gpu, form, &self.weights, self.forwards.clone())?;
         self.compiling.set(self.compiling.get() + encoder.compiling);
         Ok(encoder)

@@ -25,6 +25,7 @@ mod tensor;
 #[cfg(test)]
 mod tests;
 mod trials;
+mod vit;
 mod weights;
 
 use perfharness_contract::{
@@ -48,6 +49,9 @@ const HALF: &str = "optimized-f16";
 const UNIFIED: &str = "unified";
 const ONE_BY_ONE: &str = "one-by-one";
 const PREFIX_ONCE: &str = "prefix-once";
+
+/// The case with an encoder of ViT-B/32's size.
+const VIT_CASE: &str = "px224-n20-vit";
 
 /// Images in a batch, unless the case is about the batch size.
 const BATCH: usize = 64;
@@ -158,6 +162,9 @@ pub fn workload() -> Workload {
                 optimized::Optimized::new(kit, Storage::Single, Kernels::Four)
             })
         })
+        .skip(VIT_CASE, FUSED, "a workgroup cannot hold the tokens of the large encoder")
+        .skip(VIT_CASE, HALF, "the large encoder exists in single precision only")
+        .skip(VIT_CASE, PREFIX_ONCE, "the embedding is 3 % of the large encoder")
         .memory(SLOW, |params| params.memory_bytes(0))
         .memory(DOCUMENTED, |params| params.memory_bytes(params.pixel_bytes))
         .memory(OPTIMIZED, |params| params.memory_bytes(params.pixel_bytes))
@@ -184,7 +191,7 @@ fn floor(params: &Params) -> Floor {
     let pixels = params.pixel_bytes as f64;
     let rounds = params.all_passes() as f64;
     let snapshots = moments::snapshots(params.passes).len() as f64 * params.trials as f64;
-    let (all, prefix) = dims::operations(params.size);
+    let (all, prefix) = params.operations();
     Floor {
         device_bytes: pixels,
         upload_bytes: pixels,
@@ -217,6 +224,7 @@ fn cases() -> Vec<Case<Params>> {
         case("px224-n64-16mb", Params::new(224, 64, 16, 1, BATCH, 16 << 20), &[Thorough]),
         case("px224-n500-k10", of(224, 500, 64, 10), &[Thorough]),
         case("px224-n500-exp0", of(224, 500, 64, 10).in_separate_runs(), &[Thorough]),
+        case(VIT_CASE, of(224, 20, 16, 1).with_encoder(vit::Size::BASE), &[Thorough]),
         case("px384-n500-k10", of(384, 500, 64, 10), &[Thorough]),
     ]
 }

@@ -2,7 +2,8 @@
 
 use perfharness_layers::dropout::{self, scatter};
 
-/// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer elements between two.
+/// Offsets of the elements of each dropout layer. Images up to 1024 x 1024 pixels have fewer
+/// elements between two, and with all layers of a large encoder images of 224 x 224.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Layer {
     /// Values that are mixed into a token from the others.

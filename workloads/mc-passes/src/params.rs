@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::dims::{FEATURES, image_values};
+use crate::dims::{FEATURES, image_values, operations, tokens};
 use crate::moments::snapshots;
+use crate::vit::Size;
 
 /// Parameters of a case.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +26,9 @@ pub(crate) struct Params {
     /// Whether each of the document's numbers of passes is a run of its own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) separate_runs: bool,
+    /// Size of the encoder, if it is a large one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) large: Option<Size>,
 }
 
 /// A trial of the schedule.
@@ -45,7 +49,30 @@ impl Params {
         budget_bytes: u64,
     ) -> Self {
         let pixel_bytes = 4 * (images * image_values(size)) as u64;
-        Self { images, size, passes, trials, batch, budget_bytes, pixel_bytes, separate_runs: false }
+        Self {
+            images,
+            size,
+            passes,
+            trials,
+            batch,
+            budget_bytes,
+            pixel_bytes,
+            separate_runs: false,
+            large: None,
+        }
+    }
+
+    /// Takes a large encoder.
+    pub(crate) fn with_encoder(self, size: Size) -> Self {
+        Self { large: Some(size), ..self }
+    }
+
+    /// Floating-point operations of a forward pass of an image, and those of them that precede any dropout.
+    pub(crate) fn operations(&self) -> (f64, f64) {
+        match self.large {
+            Some(large) => large.operations(tokens(self.size)),
+            None => operations(self.size),
+        }
     }
 
     /// Makes each of the document's numbers of passes a run of its own, as its program does.
@@ -79,7 +106,12 @@ impl Params {
         let results =
             snapshots(self.passes).len() as u64 * self.trials * (self.images * FEATURES * 16) as u64;
         // One batch while it is loaded, and two staging buffers.
-        WORKER + kept_pixels + 3 * batch + results
+        // Weights on the host and on the device.
+        let large = self.large.map_or(0, |large| {
+            let rows = self.batch.min(self.images) * tokens(self.size);
+            2 * large.weight_bytes(tokens(self.size)) + large.buffer_bytes(rows)
+        });
+        WORKER + kept_pixels + 3 * batch + results + large
     }
 
     /// Number of images sent through the encoder in an iteration.

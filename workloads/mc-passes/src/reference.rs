@@ -4,18 +4,20 @@ use perfharness_layers::host::center_and_scale;
 
 use crate::dims::{COLORS, FEATURES, HIDDEN, PATCH, WIDTH, tokens};
 use crate::masks::{Layer, Mask};
+use crate::vit::tokens_after;
 use crate::weights::Weights;
 
-/// Embeds the patches of an image: `[tokens][WIDTH]`. Nothing is dropped here, so all passes share the result.
+/// Embeds the patches of an image: `[tokens][W]`. Nothing is dropped here, so all passes share the result.
 pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> {
-    let mut x = vec![0.0; tokens(size) * WIDTH];
+    let width = weights.width();
+    let mut x = vec![0.0; tokens(size) * width];
     let columns = size / PATCH;
-    for (token, x) in x.chunks_exact_mut(WIDTH).enumerate() {
+    for (token, x) in x.chunks_exact_mut(width).enumerate() {
         let (top, left) = (token / columns * PATCH, token % columns * PATCH);
         for value in 0..COLORS * PATCH * PATCH {
             let (color, row, column) = (value / (PATCH * PATCH), value / PATCH % PATCH, value % PATCH);
             let pixel = f64::from(pixels[(color * size + top + row) * size + left + column]);
-            for (x, w) in x.iter_mut().zip(&weights.embedding[value * WIDTH..]) {
+            for (x, w) in x.iter_mut().zip(&weights.embedding[value * width..]) {
                 *x += pixel * f64::from(*w);
             }
         }
@@ -25,8 +27,31 @@ pub(crate) fn embed(weights: &Weights, pixels: &[f32], size: usize) -> Vec<f64> 
 
 /// Returns the features of an embedded image under a mask.
 pub(crate) fn features(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f64> {
+    let tokens = embedded.len() / weights.width();
+    let pooled = match &weights.layers {
+        Some(layers) => {
+            let mut pooled = vec![0.0; layers.size.width];
+            for token in tokens_after(layers, embedded, mask).chunks_exact(layers.size.width) {
+                pooled.iter_mut().zip(token).for_each(|(sum, value)| *sum += value);
+            }
+            pooled
+        }
+        None => pooled(weights, embedded, mask),
+    };
+    let mut features = vec![0.0; FEATURES];
+    for (c, sum) in pooled.iter().enumerate() {
+        let mean = sum / tokens as f64 * mask.factor(Layer::Pooled, c);
+        for (feature, w) in features.iter_mut().zip(&weights.projection[c * FEATURES..]) {
+            *feature += mean * f64::from(*w);
+        }
+    }
+    features
+}
+
+/// Returns the sum of the tokens that the small encoder makes of an embedded image.
+fn pooled(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f64> {
     let tokens = embedded.len() / WIDTH;
-    let mut pooled = [0.0; WIDTH];
+    let mut pooled = vec![0.0; WIDTH];
     for to in 0..tokens {
         let mut y = [0.0; WIDTH];
         for (from, x) in embedded.chunks_exact(WIDTH).enumerate() {
@@ -42,14 +67,7 @@ pub(crate) fn features(weights: &Weights, embedded: &[f64], mask: Mask) -> Vec<f
             pooled[c] += y[c] + added[c] * mask.factor(Layer::Perceptron, to * WIDTH + c);
         }
     }
-    let mut features = vec![0.0; FEATURES];
-    for (c, sum) in pooled.iter().enumerate() {
-        let mean = sum / tokens as f64 * mask.factor(Layer::Pooled, c);
-        for (feature, w) in features.iter_mut().zip(&weights.projection[c * FEATURES..]) {
-            *feature += mean * f64::from(*w);
-        }
-    }
-    features
+    pooled
 }
 
 /// Normalises a token and sends it through two layers.

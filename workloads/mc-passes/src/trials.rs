@@ -8,7 +8,7 @@ use perfharness_contract::{Check, Counter, Digest, Failure, Measured, Setup, Tol
 use perfharness_gpu::Gpu;
 use rand_pcg::rand_core::Rng as _;
 
-use crate::dims::{self, FEATURES};
+use crate::dims::FEATURES;
 use crate::encoder::FORWARDS;
 use crate::folder::Folder;
 use crate::kit::Kit;
@@ -91,14 +91,14 @@ impl<V: Variant> Trials<V> {
     ) -> Result<Self, Failure> {
         let contents = digest(&folder.files)?;
         let loader = Loader::new(folder.files.clone(), params.size, setup);
-        let weights = Weights::new(setup.seed(), params.size);
+        let weights = Weights::new(setup.seed(), params.size, params.large);
         let forwards = setup.counter(FORWARDS);
         let kit = Kit { gpu, params: params.clone(), loader, weights, forwards, compiling: Cell::default() };
         let variant = variant(&kit)?;
         kit.attach_meter(setup);
         folder.skipped_files().chain(folder.shortage(params.images)).for_each(|line| setup.note(line));
         setup.note(format!("memory plan: {}", variant.plan()));
-        let (all, prefix) = dims::operations(params.size);
+        let (all, prefix) = params.operations();
         setup.note(format!(
             "a forward pass: {:.1} MFLOP an image, {:.0} % of them before any dropout",
             all / 1e6,

@@ -46,6 +46,25 @@ fn every_variant_is_right_with_larger_images_and_many_passes() {
 }
 
 #[test]
+fn the_large_encoder_is_right_and_a_stale_result_is_found() {
+    let Some(gpu) = require_adapter() else { return };
+    let size = vit::Size { width: 128, layers: 2 };
+    let case = params(3, 5, 2, 2).with_encoder(size);
+    let folder = tempfile::tempdir().unwrap();
+    let files = made(folder.path(), 3);
+    for variant in [SLOW, DOCUMENTED, OPTIMIZED, UNIFIED] {
+        let Some(mut placed) = place_if_able(&gpu, variant, &case, &files) else { continue };
+        placed.load(1).unwrap();
+        // Two batches of two kernels before the layers, nine in each, and the head.
+        let dispatches = reading(&metered(&gpu, &mut *placed, 0), metric::DISPATCHES);
+        assert_eq!(dispatches, 2.0 * 5.0 * (2.0 * (2.0 + 9.0 * 2.0 + 1.0) + 1.0), "{variant}");
+        let check = placed.check(0).unwrap();
+        assert!(check.passed, "{variant}: {check:?}");
+        assert!(!placed.check(1).unwrap().passed, "{variant}");
+    }
+}
+
+#[test]
 fn pixels_that_do_not_fit_are_streamed() {
     let Some(gpu) = require_adapter() else { return };
     let small = Params::new(224, 5, 5, 1, 2, 2_600_000);
