@@ -119,11 +119,12 @@ pub fn workload() -> Workload {
     let case = |sequences: usize, positions: usize, experts: usize, efforts: &[Effort]| {
         let params = Params { sequences, positions, experts };
         let forwards = (BATCHES * experts) as f64;
-        // Each expert reads its queries and writes as much; all share keys and values. Half of the scores are above the
-        // diagonal; the others take a product, and their weights another one.
+        // Each expert reads its queries and writes as much; all share keys and values. A score takes a product, and its
+        // weight another one. Padding is uniform up to the whole sequence, so a sixth of the scores is needed: half are
+        // above the diagonal, and of the others two thirds are padding.
         let floor = Floor {
             device_bytes: 4.0 * params.values() as f64 * (2.0 * forwards + 2.0 * BATCHES as f64),
-            operations: forwards * params.scores() as f64 / 2.0 * 4.0 * HEAD as f64,
+            operations: forwards * params.scores() as f64 / 6.0 * 4.0 * HEAD as f64,
             dispatches: 1.0,
             ..Floor::default()
         };
