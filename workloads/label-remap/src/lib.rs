@@ -122,7 +122,7 @@ fn claims() -> Vec<ClaimDef> {
         ClaimDef::new(
             "faster-batches",
             "000, 1",
-            "CPU round-trip: 13-25ms per batch; GPU-side only: ~1-2ms per batch",
+            "CPU round-trip: 13-25ms per batch … GPU-side only: ~1-2ms per batch",
             standard::WALL_TIME,
             Promise::Factor { at_least: 6.5, at_most: Some(25.0) },
         )

@@ -77,7 +77,7 @@ pub(crate) fn claims() -> Vec<ClaimDef> {
         claim(
             "minutes-saved",
             "000, Performance Impact Summary",
-            "Total: 2-5 minutes per epoch!",
+            "Total … 2-5 minutes per epoch!",
             standard::WALL_TIME,
             Promise::NotMeasurable {
                 reason: "A sum over this workload and the remapping of labels. The summary's own 105-163 s are 1.8 \

@@ -128,7 +128,7 @@ fn claims() -> Vec<ClaimDef> {
         ClaimDef::new(
             "loss-overhead",
             "001, 6. Inefficient Loss Computation",
-            "Loop over K tokens instead of parallel computation: ~5-10% overhead",
+            "Loop over K tokens instead of parallel computation … ~5-10% overhead",
             standard::WALL_TIME,
             Promise::Factor { at_least: 1.05, at_most: Some(1.1) },
         )

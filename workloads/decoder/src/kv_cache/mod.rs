@@ -123,7 +123,7 @@ fn claims() -> Vec<ClaimDef> {
         ClaimDef::new(
             "cache-overhead",
             "001, 8. Unoptimized Attention Caching",
-            "KV cache not properly reused across steps, recreating attention caches: ~15-20% overhead",
+            "KV cache not properly reused across steps … Recreating attention caches … ~15-20% overhead",
             standard::WALL_TIME,
             Promise::Factor { at_least: 1.15, at_most: Some(1.2) },
         )

@@ -113,7 +113,7 @@ pub(super) fn claims() -> Vec<ClaimDef> {
         undecided(
             "fewer-intermediates",
             "004, Immediate Actions Required",
-            "Use in-place operations where possible; reduce intermediate tensor creation",
+            "Use in-place operations where possible … Reduce intermediate tensor creation",
             metric::BUFFER_CREATES,
             "The document gives no number. Buffers created and the peak of device memory show the effect.",
         ),
