@@ -50,5 +50,12 @@ pub(super) fn claims() -> Vec<ClaimDef> {
             COMPUTATIONS,
             "It contradicts section 1.3: nine of ten values are not computed. Every variant delivers the tenth.",
         ),
+        open(
+            "less-overhead",
+            "003, Ghost Training Specific",
+            "Expert specialization tracking maintained with less overhead",
+            COMPUTATIONS,
+            "The document gives no number here; `fewer-computations` has the one of section 1.3.",
+        ),
     ]
 }
