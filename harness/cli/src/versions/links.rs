@@ -122,9 +122,7 @@ fn digest_functions(program: &Path) -> io::Result<()> {
     let Ok(entries) = std::fs::read_dir(&objects) else { return Ok(()) };
     let mut inputs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     inputs.sort();
-    if let Ok(digests) = FunctionDigests::of(program, &inputs) {
-        digests.write(&functions_of(program))?;
-    }
+    FunctionDigests::write(&FunctionDigests::of(program, &inputs), &functions_of(program))?;
     std::fs::remove_dir_all(objects)
 }
 

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use perfharness_record::file::write_atomically;
 
+/// Start of a file without digests; the reason follows.
+const NONE: &str = "none: ";
+
 /// Digests of the functions of a program, by the names that the linker knows. Several objects may have a function of one
 /// name, and the linker takes one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,23 +33,33 @@ impl FunctionDigests {
     /// Reads what [`write`](Self::write) wrote.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn read(path: &Path) -> io::Result<Self> {
+    /// When the file cannot be read, or has the reason why there are none; as a clause.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("the digests of its functions cannot be read: {error}"))?;
+        if let Some(reason) = text.strip_prefix(NONE) {
+            return Err(reason.trim_end().to_owned());
+        }
         let mut of: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for line in std::fs::read_to_string(path)?.lines() {
+        for line in text.lines() {
             let Some((digest, name)) = line.split_once(' ') else { continue };
             of.entry(name.to_owned()).or_default().insert(digest.to_owned());
         }
         Ok(Self { of })
     }
 
-    /// Writes a line for each function, with its digest and its name.
+    /// Writes a line for each function, with its digest and its name; or the reason why there are none.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        let lines = self.of.iter().flat_map(|(name, digests)| digests.iter().map(move |d| (d, name)));
-        let text: String = lines.map(|(digest, name)| format!("{digest} {name}\n")).collect();
+    pub fn write(found: &Result<Self, String>, path: &Path) -> io::Result<()> {
+        let text = match found {
+            Ok(Self { of }) => of
+                .iter()
+                .flat_map(|(name, digests)| digests.iter().map(move |digest| format!("{digest} {name}\n")))
+                .collect(),
+            Err(reason) => format!("{NONE}{reason}\n"),
+        };
         write_atomically(path, text.as_bytes())
     }
 
@@ -73,8 +86,11 @@ mod tests {
         let base = of(&[("f", &["1a"]), ("two words", &["2b", "3c"]), ("gone", &["4d"])]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("functions");
-        base.write(&path).unwrap();
-        assert_eq!(FunctionDigests::read(&path).unwrap(), base);
+        FunctionDigests::write(&Ok(base.clone()), &path).unwrap();
+        assert_eq!(FunctionDigests::read(&path), Ok(base.clone()));
+        let stripped = Err("its program is stripped".to_owned());
+        FunctionDigests::write(&stripped, &path).unwrap();
+        assert_eq!(FunctionDigests::read(&path), stripped);
         let head = of(&[("f", &["1a"]), ("two words", &["2b"]), ("new", &["5e"])]);
         let differs = |name| base.differs(&head, name);
         assert_eq!([differs("f"), differs("two words")], [Some(false), Some(true)]);

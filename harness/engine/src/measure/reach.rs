@@ -67,9 +67,7 @@ impl Reaches {
         if let Some(known) = self.digests.get(path) {
             return Ok(Rc::clone(known));
         }
-        let read = FunctionDigests::read(path)
-            .map_err(|error| format!("the digests of its functions cannot be read: {error}"))?;
-        let read = Rc::new(read);
+        let read = Rc::new(FunctionDigests::read(path)?);
         self.digests.insert(path.clone(), Rc::clone(&read));
         Ok(read)
     }

@@ -105,13 +105,13 @@ fn promised(promise: &Promise) -> Option<[f64; 2]> {
 }
 
 /// The figure that a candidate reaches, in the terms of a promise.
-struct Reach<'a> {
+struct Gain<'a> {
     /// Bounds of the reference's level, for savings.
     before: [f64; 2],
     promise: &'a Promise,
 }
 
-impl Reach<'_> {
+impl Gain<'_> {
     /// From the figures of both sides, computed so that whole numbers stay exact.
     fn of(&self, before: f64, after: f64) -> f64 {
         match *self.promise {
@@ -159,7 +159,7 @@ impl Sizes {
     }
 
     fn interval(&self, promise: &Promise) -> Interval {
-        let reach = Reach { before: self.before, promise };
+        let reach = Gain { before: self.before, promise };
         let pairs = self.before.into_iter().flat_map(|before| self.after.map(|after| (before, after)));
         hull(pairs.map(|(before, after)| reach.of(before, after)))
     }
@@ -234,7 +234,7 @@ fn change(
         return Err(Judged::not_measurable(format!("`{metric}` was not measured here")));
     };
     let exact = |b: &BenchmarkRecord| b.metrics.get(metric).is_some_and(|m| m.kind == MetricKind::Exact);
-    let found = Reach { before: [before; 2], promise: &claim.promise }.of(before, after);
+    let found = Gain { before: [before; 2], promise: &claim.promise }.of(before, after);
     if exact(reference) && exact(candidate) {
         return Ok(ClaimFigure::Exact(found));
     }
@@ -248,7 +248,7 @@ fn change(
     let level = reference.metrics.get(metric).and_then(|m| m.interval);
     let bounds = level.map_or([before; 2], |i| [i.lower, i.upper]);
     let Figure { value, interval } =
-        Reach { before: bounds, promise: &claim.promise }.estimated(before, &comparison.estimate);
+        Gain { before: bounds, promise: &claim.promise }.estimated(before, &comparison.estimate);
     if comparison.estimate.launches < MIN_LAUNCHES_TO_DECIDE {
         return Err(Judged::too_few_launches(value, interval));
     }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     fn reach(promise: &Promise, before: f64, after: f64) -> (f64, f64) {
-        (promised(promise).unwrap()[0], Reach { before: [before; 2], promise }.of(before, after))
+        (promised(promise).unwrap()[0], Gain { before: [before; 2], promise }.of(before, after))
     }
 
     #[test]
@@ -450,7 +450,7 @@ mod tests {
             empty_launches: 0,
             empty_placements: 0,
         };
-        let figure = Reach { before: [90.0, 110.0], promise: &promise }.estimated(100.0, &estimate);
+        let figure = Gain { before: [90.0, 110.0], promise: &promise }.estimated(100.0, &estimate);
         assert!((figure.value - 500.0).abs() < 1e-9);
         let interval = figure.interval.unwrap();
         assert!((interval.lower - 450.0).abs() < 1e-9 && (interval.upper - 550.0).abs() < 1e-9);

@@ -5,6 +5,8 @@ use perfharness_verdict::judge::{GateOutcome, Judgement, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Reach;
+
 /// Version of the format of a gate's JSON.
 ///
 /// Changes: 1, the first; 2, the reasons that the harness finds itself are names and figures in place of words, and the
@@ -204,7 +206,7 @@ pub struct GateRow {
     pub functions: Vec<GrownFunction>,
     /// The change of what the benchmark executes, for a row that regressed against the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reach: Option<crate::Reach>,
+    pub reach: Option<Reach>,
     /// The command that measures it again.
     pub reproduce: String,
 }
