@@ -411,7 +411,11 @@ mod tests {
         links(4).gather(&program(&bench)).unwrap();
         let reason = links(4).of(&program(&bench)).unwrap_err();
         assert!(reason.contains("unrecognized option -Wl,--shuffle-sections=*=1"), "{reason}");
-        assert_eq!(bench.files("my-worker"), ["my-worker", "my-worker.layout-error"]);
+        // The objects are gone, and why they say nothing is kept as well.
+        let files = ["my-worker", "my-worker.layout-error", "my-worker.layout-functions"];
+        assert_eq!(bench.files("my-worker"), files);
+        let digests = FunctionDigests::read(&functions_of(&program(&bench)));
+        assert!(digests.is_err_and(|why| why.contains("my-worker cannot be read")));
         // The linker itself takes another form than the driver of a compiler, and mold another than lld.
         let bench = Bench::new(&refusing("-Wl,* | *=\\**"));
         assert_eq!(bench.link(&links(2), &["-o", "my-worker"]), Some(0));
