@@ -13,6 +13,9 @@ use crate::ask::{ProbeError, ask, question};
 /// Age from which ceilings are measured again: drivers, kernels and neighbours change.
 const KEPT: Duration = Duration::from_hours(7 * 24);
 
+/// Version of the methods of measuring: 2 has the arithmetic of long dispatches.
+const METHOD: u32 = 2;
+
 /// Most bytes of the file, which has about a kilobyte.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -49,7 +52,7 @@ pub fn kept_ceilings(class: &str, device: &str) -> Option<Ceilings> {
 
 fn place(folder: &Path, class: &str, device: &str) -> PathBuf {
     let device: String = device.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    folder.join(format!("ceilings-{class}-{device}.json"))
+    folder.join(format!("ceilings-{METHOD}-{class}-{device}.json"))
 }
 
 /// Returns the kept ceilings if they are of this version and device, and not too old.
