@@ -70,7 +70,7 @@ pub use claim::{ClaimDef, Promise};
 pub use definition::{
     BenchmarkDef, CaseDef, Effort, Items, Role, SettingDef, SettingKind, Source, VariantDef, WorkloadDef,
 };
-pub use floor::Floor;
+pub use floor::{Floor, LARGEST_DEVICE_CACHE};
 pub use id::{BenchmarkId, Name, NameError};
 pub use input::input_rng;
 pub use meter::{Counter, CountingAllocator, Growth, Meter, MeterDef, PointLog};

@@ -71,9 +71,11 @@ impl Ceilings {
 
     /// The time below which an iteration with this floor cannot get. Transfers, arithmetic and work on the host overlap at
     /// best, so the longest counts; waits and dispatches come one after the other and are added. `None` where a ceiling
-    /// that it takes is not known, or nothing is needed.
+    /// that it takes is not known, or nothing is needed. On a GPU, bytes that a cache may hold from one iteration to the
+    /// next bound nothing, because the ceiling is that of its memory.
     pub fn bound(&self, floor: &Floor, on_gpu: bool) -> Option<LeastTime> {
-        bound(floor, on_gpu, |name| self.value(name))
+        let floor = if on_gpu { floor.beyond_device_caches() } else { *floor };
+        bound(&floor, on_gpu, |name| self.value(name))
     }
 
     /// The time below which no measured time of such an iteration is believed: every ceiling is taken to be ten times as
@@ -147,10 +149,10 @@ mod tests {
 
     #[test]
     fn what_overlaps_counts_once_and_what_is_waited_for_is_added() {
-        let floor = Floor { device_bytes: 1000.0, upload_bytes: 1000.0, syncs: 2.0, ..Floor::default() };
+        let floor = Floor { device_bytes: 1e9, upload_bytes: 1e9, syncs: 2.0, ..Floor::default() };
         let bound = ceilings().bound(&floor, true).unwrap();
-        assert_eq!((bound.ns, bound.term), (10_000.0 + 2000.0, UPLOAD));
-        let waits = Floor { device_bytes: 1000.0, syncs: 5.0, dispatches: 10.0, ..Floor::default() };
+        assert_eq!((bound.ns, bound.term), (1e10 + 2000.0, UPLOAD));
+        let waits = Floor { upload_bytes: 100.0, syncs: 5.0, dispatches: 10.0, ..Floor::default() };
         let bound = ceilings().bound(&waits, true).unwrap();
         assert_eq!((bound.ns, bound.term), (1000.0 + 5000.0 + 100.0, SYNC));
     }
@@ -163,10 +165,20 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_a_cache_of_the_device_holds_bound_nothing() {
+        use perfharness_contract::LARGEST_DEVICE_CACHE;
+        let of = |device_bytes| Floor { device_bytes, dispatches: 1.0, ..Floor::default() };
+        let fits = ceilings().bound(&of(LARGEST_DEVICE_CACHE - 1.0), true).unwrap();
+        assert_eq!((fits.ns, fits.term), (10.0, DISPATCH));
+        let exceeds = ceilings().bound(&of(LARGEST_DEVICE_CACHE), true).unwrap();
+        assert_eq!((exceeds.ns, exceeds.term), (LARGEST_DEVICE_CACHE + 10.0, DEVICE_COPY));
+        assert_eq!(ceilings().bound(&of(1000.0), false).unwrap().ns, 500.0, "the ceiling of one core");
+    }
+
+    #[test]
     fn only_a_time_beyond_the_error_of_the_ceilings_is_impossible() {
         let floor = Floor { device_bytes: 1000.0, syncs: 5.0, ..Floor::default() };
         let (all, found) = (ceilings(), |cores| ceilings().impossible_below(&floor, true, cores).unwrap().ns);
-        assert_eq!(all.bound(&floor, true).unwrap().ns, 6000.0);
         assert_eq!((found(1), found(0)), (600.0, 600.0));
         assert_eq!(found(4), 525.0, "many cores move more, and wait as long");
         assert_eq!(all.impossible_below(&Floor::default(), true, 4), None);

@@ -96,11 +96,11 @@ impl<D: Delivery> Measured for Loop<D> {
 /// Returns the workload `step-metrics`.
 pub fn workload() -> Workload {
     let case = |id, steps: u64, efforts: &[Effort]| {
-        // Each step reads and writes weights and momentum; every tenth step the weights are read for the metrics, and
-        // the host needs the result.
+        // Each step reads and writes weights and momentum, which a cache may hold from step to step; the host needs the
+        // metrics of every tenth step.
         let computations = steps.div_ceil(EVERY) as f64;
         let floor = Floor {
-            device_bytes: 4.0 * (EXPERTS * LENGTH) as f64 * (4.0 * steps as f64 + computations),
+            device_bytes: Floor::used_again(4.0 * 4.0 * (EXPERTS * LENGTH) as f64, steps as f64),
             download_bytes: (SCALARS * size_of::<f32>()) as f64 * computations,
             syncs: 1.0,
             dispatches: steps as f64,

@@ -205,3 +205,10 @@ fn the_definition_is_about_a_gpu_and_says_what_a_late_read_hides() {
         definition.cases.iter().filter(|case| case.efforts.contains(&Effort::Quick)).collect();
     assert!(definition.claims.iter().all(|claim| claim.cases == [quick[0].id.clone()]));
 }
+
+#[test]
+fn a_floor_has_only_the_wait_that_no_step_can_overlap() {
+    for case in &workload().definition().cases {
+        assert_eq!(case.floor.unwrap().syncs, 1.0, "{}", case.id);
+    }
+}

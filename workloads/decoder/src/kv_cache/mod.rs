@@ -64,13 +64,13 @@ pub fn kv_cache() -> Workload {
     define(cases).claims(claims()).build()
 }
 
-/// Creates a case whose floor is a pass of each position, and a read of all weights for each token. A step depends on
+/// Creates a case whose floor is a pass of each position, and a read of all weights, for each token if no cache holds them. A step depends on
 /// the one before it, and the host waits for the whole answer once.
 fn of(id: &str, params: Params) -> Case<Params> {
     let Params { model, prompt, answer } = params;
     let floor = Floor {
         operations: model.operations(params.inputs() as u64, answer as u64),
-        device_bytes: model.step_bytes() * answer as f64,
+        device_bytes: Floor::used_again(model.step_bytes(), answer as f64),
         upload_bytes: 4.0 * prompt as f64,
         download_bytes: 4.0 * answer as f64,
         syncs: 1.0,

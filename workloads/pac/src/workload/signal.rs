@@ -52,12 +52,13 @@ impl Params {
         }
     }
 
-    /// Phases and amplitudes of all bands are computed and read once, and each pair adds up the samples of its channel.
+    /// The signal is read, and each pair adds up the samples of its channel. Phases and amplitudes of a channel may stay in
+    /// a cache until all its pairs have read them.
     pub(crate) fn floor(&self) -> Floor {
         let samples = (self.channels * self.seconds) as f64 * SF_HZ;
         let bands = self.bands as f64;
         Floor {
-            device_bytes: 2.0 * bands * samples * 4.0 * 2.0,
+            device_bytes: 4.0 * samples,
             operations: bands * bands * samples,
             download_bytes: 8.0 * self.pairs() as f64,
             ..Floor::default()
