@@ -9,10 +9,14 @@ use perfharness_contract::{Floor, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bytes in a second that a copy within device memory reads and writes together.
+/// Bytes in a second that are read and written in device memory together.
 pub const DEVICE_COPY: &str = "device-copy";
 /// Bytes in a second from the host to the device.
 pub const UPLOAD: &str = "host-to-device";
+/// Bytes in a second that the host writes into staging buffers. Where they lie in the device, this crosses the bus.
+pub const STAGING_FILL: &str = "staging-fill";
+/// Bytes in a second that the device copies out of staging buffers.
+pub const STAGING_COPY: &str = "staging-copy";
 /// Bytes in a second from the device to the host.
 pub const DOWNLOAD: &str = "device-to-host";
 /// Operations in a second of the device, in single precision.

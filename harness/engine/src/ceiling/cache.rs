@@ -13,7 +13,8 @@ use crate::ask::{ProbeError, ask, question};
 /// Age from which ceilings are measured again: drivers, kernels and neighbours change.
 const KEPT: Duration = Duration::from_hours(7 * 24);
 
-/// Version of the methods of measuring: 2 has the arithmetic of long dispatches.
+/// Version of the methods of measuring: 2 has long dispatches of arithmetic, transfers through several buffers,
+/// memory of 1 GiB, and the slope of dispatches.
 const METHOD: u32 = 2;
 
 /// Most bytes of the file, which has about a kilobyte.

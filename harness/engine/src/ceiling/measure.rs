@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use perfharness_contract::{Number, Reading};
 use perfharness_gpu::{DeviceCeilings, Gpu, GpuOptions};
 use perfharness_record::ceilings::{
-    Ceiling, DEVICE_COPY, DISPATCH, DOWNLOAD, FILE_WRITE, HALF_OPERATIONS, HOST_COPY, OPERATIONS, SYNC,
-    UPLOAD,
+    Ceiling, DEVICE_COPY, DISPATCH, DOWNLOAD, FILE_WRITE, HALF_OPERATIONS, HOST_COPY, OPERATIONS,
+    STAGING_COPY, STAGING_FILL, SYNC, UPLOAD,
 };
 
 use super::host;
@@ -30,11 +30,14 @@ pub fn measure(device: &str) -> BTreeMap<String, Ceiling> {
     put(UPLOAD, "bytes/s", figure(|of| of.upload));
     put(DOWNLOAD, "bytes/s", figure(|of| of.download));
     put(OPERATIONS, "operations/s", figure(|of| of.operations));
-    let half = measured
-        .as_ref()
-        .map_err(Clone::clone)
-        .and_then(|of| of.half_operations.ok_or_else(|| "the adapter has no shader-f16".to_owned()));
+    let optional = |pick: fn(&DeviceCeilings) -> Option<f64>, why: &str| {
+        measured.as_ref().map_err(Clone::clone).and_then(|of| pick(of).ok_or_else(|| why.to_owned()))
+    };
+    let half = optional(|of| of.half_operations, "the adapter has no shader-f16");
     put(HALF_OPERATIONS, "operations/s", half);
+    put(STAGING_FILL, "bytes/s", figure(|of| of.staging_fill));
+    let staging_copy = optional(|of| of.staging_copy, "the adapter has no timestamp queries around copies");
+    put(STAGING_COPY, "bytes/s", staging_copy);
     put(SYNC, "ns", figure(|of| of.sync_ns));
     put(DISPATCH, "ns", figure(|of| of.dispatch_ns));
     figures

@@ -33,6 +33,25 @@ pub(super) fn shortest(
     Ok(best)
 }
 
+/// Returns the shortest times of each of these, taken in turns, so that a disturbance of some length meets all of them.
+pub(super) fn shortest_of<T: Copy, const N: usize>(
+    trying: Duration,
+    all: [T; N],
+    mut time: impl FnMut(T) -> Result<f64, GpuError>,
+) -> Result<[f64; N], GpuError> {
+    let mut best = [f64::INFINITY; N];
+    for each in all {
+        time(each)?;
+    }
+    let begin = clock::now();
+    while begin.elapsed() < trying || best.iter().any(|ns| ns.is_infinite()) {
+        for (best, each) in best.iter_mut().zip(all) {
+            *best = best.min(time(each)?);
+        }
+    }
+    Ok(best)
+}
+
 /// Returns the time in ns on the clock of the host.
 pub(super) fn on_host(run: impl FnOnce() -> Result<(), GpuError>) -> Result<f64, GpuError> {
     let start = clock::now();

@@ -7,9 +7,12 @@ use perfharness_gpu::testing::require_adapter;
 #[test]
 fn a_device_has_ceilings_that_no_empty_kernel_reaches() {
     let Some(gpu) = require_adapter() else { return };
-    let DeviceCeilings { copy, upload, download, operations, half_operations, sync_ns, dispatch_ns } =
-        DeviceCeilings::measure(&gpu).unwrap();
-    for rate in [copy, upload, download, operations, half_operations.unwrap_or(1.0)] {
+    let measured = DeviceCeilings::measure(&gpu).unwrap();
+    let DeviceCeilings { copy, upload, download, operations, half_operations, sync_ns, dispatch_ns, .. } =
+        measured;
+    let DeviceCeilings { staging_fill, staging_copy, .. } = measured;
+    let parts = [staging_fill, staging_copy.unwrap_or(1.0), half_operations.unwrap_or(1.0)];
+    for rate in [copy, upload, download, operations].into_iter().chain(parts) {
         assert!(rate > 0.0 && rate.is_finite(), "{rate}");
     }
     // A wait needs a round trip to the device, and even the cheapest dispatch passes through a queue.
