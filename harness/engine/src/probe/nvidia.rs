@@ -104,23 +104,40 @@ fn device(nvml: &Nvml, gpu: &Device<'_>) -> Result<NvidiaDevice, NvmlError> {
 
 /// Lists the processes that compute on a GPU or draw with it; one that does both is listed once.
 fn processes(nvml: &Nvml, gpu: &Device<'_>) -> Result<Vec<NvidiaProcess>, NvmlError> {
-    let computing = gpu.running_compute_processes()?.into_iter().map(|process| (process, true));
+    let computing = gpu.running_compute_processes()?;
     // GPUs that cannot draw have no such list.
     let drawing = gpu.running_graphics_processes().unwrap_or_default();
-    let mut all: Vec<_> = computing.chain(drawing.into_iter().map(|process| (process, false))).collect();
-    // The sort is stable: of a process that does both, the entry that computes comes first and stays.
-    all.sort_by_key(|(process, _)| process.pid);
-    all.dedup_by_key(|(process, _)| process.pid);
-    let listed = all.into_iter().map(|(process, computes)| NvidiaProcess {
-        computes,
-        pid: process.pid,
-        name: nvml.sys_process_name(process.pid, NAME_BYTES).ok().as_deref().and_then(program),
-        memory_bytes: match process.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => Some(bytes),
-            UsedGpuMemory::Unavailable => None,
-        },
-    });
+    let shows = match gpu.is_display_active() {
+        Ok(active) => active,
+        Err(NvmlError::NotSupported) => false,
+        // Most GPUs of desktops show something.
+        Err(_) => true,
+    };
+    let listed =
+        by_pid(computing, drawing, shows, |process| process.pid).into_iter().map(|(process, computes)| {
+            NvidiaProcess {
+                computes,
+                pid: process.pid,
+                name: nvml.sys_process_name(process.pid, NAME_BYTES).ok().as_deref().and_then(program),
+                memory_bytes: match process.used_gpu_memory {
+                    UsedGpuMemory::Used(bytes) => Some(bytes),
+                    UsedGpuMemory::Unavailable => None,
+                },
+            }
+        });
     Ok(listed.collect())
+}
+
+/// Returns the processes in the order of their ids, each once, and whether it computes. The driver lists Vulkan as
+/// graphics, also where it only computes: on a GPU that shows nothing, no process draws.
+fn by_pid<P>(computing: Vec<P>, graphics: Vec<P>, shows: bool, pid: impl Fn(&P) -> u32) -> Vec<(P, bool)> {
+    let computing = computing.into_iter().map(|process| (process, true));
+    let graphics = graphics.into_iter().map(|process| (process, !shows));
+    let mut all: Vec<_> = computing.chain(graphics).collect();
+    // The sort is stable: of a process that does both, the entry that computes comes first and stays.
+    all.sort_by_key(|(process, _)| pid(process));
+    all.dedup_by_key(|(process, _)| pid(process));
+    all
 }
 
 /// Returns the program's name without folders and flags, which may be private.
@@ -132,6 +149,13 @@ fn program(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_a_screen_shows_is_drawn() {
+        let all = |shows| by_pid(vec![7, 3], vec![3, 5], shows, |pid| *pid);
+        assert_eq!(all(true), [(3, true), (5, false), (7, true)]);
+        assert_eq!(all(false), [(3, true), (5, true), (7, true)], "a Vulkan program on a server's GPU");
+    }
 
     #[test]
     fn a_process_is_named_without_folders_and_flags() {
