@@ -318,7 +318,7 @@ fn roofline(record: &RunRecord, ceilings: &Ceilings) -> Option<Roofline> {
         let (intensity, rate) = (floor.operations / bytes, floor.operations / wall * 1e9);
         // The axes are logarithmic.
         let all = [floor.operations, bytes, wall, intensity, rate];
-        let on = if runs_on_gpu(benchmark) { " (GPU)" } else { "" };
+        let on = if runs_on_gpu(workload, benchmark) { " (GPU)" } else { "" };
         all.iter().all(|value| value.is_finite() && *value > 0.0).then(|| RooflinePoint {
             label: format!("{}/{}{on}", id.case, id.variant),
             hue: hue(workload, id.variant.as_str()),

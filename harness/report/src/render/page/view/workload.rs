@@ -294,7 +294,8 @@ fn error(benchmark: &BenchmarkRecord) -> Figure {
 fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> Figure {
     let share = || {
         let case = workload.case(&benchmark.id.case)?;
-        let bound = record.ceilings.as_ref()?.bound(case.floor.as_ref()?, runs_on_gpu(benchmark))?;
+        let bound =
+            record.ceilings.as_ref()?.bound(case.floor.as_ref()?, runs_on_gpu(workload, benchmark))?;
         let wall = benchmark.metrics.get(standard::WALL_TIME)?.value.value()?;
         let share = bound.ns / wall;
         Some(Figure::new(format!("{} ({})", units::percent(share), bound.term), share))
@@ -302,9 +303,14 @@ fn floor(record: &RunRecord, workload: &WorkloadDef, benchmark: &BenchmarkRecord
     share().unwrap_or_else(Figure::none)
 }
 
-/// Whether a device did any of its work.
-pub(super) fn runs_on_gpu(benchmark: &BenchmarkRecord) -> bool {
-    benchmark.metrics.get(gpu::GPU_BUSY).is_some_and(|metric| metric.value.value().is_some())
+/// Whether a device did any of its work: it needs one, dispatches to one, or was busy on one. The busy time alone does not
+/// tell, because devices without timestamps around copies have none.
+pub(super) fn runs_on_gpu(workload: &WorkloadDef, benchmark: &BenchmarkRecord) -> bool {
+    let variant = workload.variant(&benchmark.id.variant);
+    let value = |id: &str| benchmark.metrics.get(id).and_then(|metric| metric.value.value());
+    variant.is_some_and(|variant| variant.needs.iter().any(|need| need == "gpu"))
+        || value(gpu::DISPATCHES).is_some_and(|dispatches| dispatches > 0.0)
+        || value(gpu::GPU_BUSY).is_some()
 }
 
 /// Formats an error; errors span many magnitudes.
