@@ -193,6 +193,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             memory_limit_bytes: None,
             design: Design::of(Effort::Quick),
+            on_gpu: Vec::new(),
             cases: vec![case(4), case(40)],
         };
         let share = |launches: [u64; 2], ended: &[usize]| {

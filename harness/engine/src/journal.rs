@@ -436,6 +436,7 @@ mod tests {
             memory_limit_bytes: None,
             design: Design::of(Effort::Quick),
             cases: Vec::new(),
+            on_gpu: Vec::new(),
         };
         JournalHeader {
             journal: JOURNAL_VERSION,

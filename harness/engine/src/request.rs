@@ -85,6 +85,7 @@ impl RunRequest {
             memory_limit_bytes: self.memory_limit_bytes,
             design,
             cases,
+            on_gpu: Vec::new(),
         }
     }
 }

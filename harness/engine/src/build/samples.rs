@@ -135,6 +135,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             memory_limit_bytes: None,
             design: Design::of(Effort::Quick),
+            on_gpu: Vec::new(),
             cases: vec![CasePlan {
                 workload: "w".parse().unwrap(),
                 version: 1,

@@ -576,10 +576,15 @@ impl LaunchRunner<'_, '_> {
     /// Runs batches until they stop getting faster. The first warm-up of a side also sets the length of its samples.
     fn warm_up(&mut self, place: PlacementRounds, slot: &mut Option<LiveSide>) -> Result<(), Interrupted> {
         let known_ns = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
-        let limits = warm_up::limits(place.placement, known_ns);
+        let benchmark = slot.as_ref().map(|live| &self.case_plan.sides[live.side].benchmark);
+        let on_gpu = benchmark.is_some_and(|benchmark| self.plan.on_gpu.contains(benchmark));
+        let limits = warm_up::limits(place.placement, known_ns, on_gpu);
         let mut batches: Vec<f64> = Vec::new();
         let mut spent = 0;
-        while batches.len() < warm_up::MAX_BATCHES && !warm_up::is_steady(&batches, known_ns, limits) {
+        let is_warm = |batches: &[f64], spent_ns: u64| {
+            spent_ns >= limits.least_ns && warm_up::is_steady(batches, known_ns, limits)
+        };
+        while batches.len() < warm_up::MAX_BATCHES && !is_warm(&batches, spent) {
             let known = slot.as_ref().map_or(0.0, |live| live.iteration_ns);
             // An iteration that takes the whole time limit is not repeated for a batch that could only confirm it. It is run
             // all the same if the buffers are untouched, unless it takes seconds, of which the first touch is a negligible
@@ -591,7 +596,8 @@ impl LaunchRunner<'_, '_> {
             {
                 break;
             }
-            let target_ns = if untuned { self.plan.design.sample_ns as f64 } else { warm_up::BATCH_NS };
+            let sample_ns = if untuned { self.plan.design.sample_ns as f64 } else { 0.0 };
+            let target_ns = limits.batch_ns.max(sample_ns);
             let iterations = warm_up::batch_iterations(known, target_ns);
             let round = place.warm_up_round(batches.len());
             let reply = self.sample(slot, Mode::Timed, round, SampleLength { iterations, lead_in: 0 })?;
@@ -604,7 +610,7 @@ impl LaunchRunner<'_, '_> {
         let Some(live) = slot.as_ref() else { return Ok(()) };
         if !batches.is_empty() {
             let (case, side, launch) = (self.case, live.side, self.launch);
-            let steady = warm_up::is_steady(&batches, known_ns, limits);
+            let steady = is_warm(&batches, spent);
             let warm_up = WarmUp::of(&batches, steady);
             self.emit(&Event::WarmedUp { case, side, launch, placement: place.placement, warm_up });
         }

@@ -89,6 +89,7 @@ impl Scenario {
                 sample_ns: 3_000_000,
             },
             cases: plans,
+            on_gpu: Vec::new(),
         };
         Self { plan, metrics: Vec::new(), executor: MockExecutor::new(scripts), state, events: Vec::new() }
     }

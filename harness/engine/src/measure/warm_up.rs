@@ -23,20 +23,39 @@ pub(super) struct WarmUpLimits {
     pub(super) confirming: usize,
     /// Ratio to the best time of earlier warm-ups up to which a batch is warm at once. Later batches would only confirm it.
     pub(super) as_fast: f64,
+    /// Least time of the batches together.
+    pub(super) least_ns: u64,
     /// Time after which the warm-up ends.
     pub(super) limit_ns: u64,
+    /// Intended time of a batch, in ns.
+    pub(super) batch_ns: f64,
 }
 
 /// Limits for the first placement of a launch: code, caches and pools are cold.
-pub(super) const FIRST: WarmUpLimits = WarmUpLimits { confirming: 2, as_fast: 1.25, limit_ns: 400_000_000 };
+pub(super) const FIRST: WarmUpLimits =
+    WarmUpLimits { confirming: 2, as_fast: 1.25, least_ns: 0, limit_ns: 400_000_000, batch_ns: BATCH_NS };
 /// Time of an iteration from which a first placement that is not the first of all is warmed up as a later one: the cold
 /// start is a small part of one iteration.
 const LONG_ITERATION_NS: f64 = 10_000_000.0;
 /// Limits for a later placement: only its buffers are cold, and one batch touches them.
-pub(super) const LATER: WarmUpLimits = WarmUpLimits { confirming: 1, as_fast: 2.0, limit_ns: 100_000_000 };
+pub(super) const LATER: WarmUpLimits =
+    WarmUpLimits { confirming: 1, as_fast: 2.0, least_ns: 0, limit_ns: 100_000_000, batch_ns: BATCH_NS };
+/// Limits for every placement on a GPU: it lowers its clock while nothing runs, such as during a launch, and takes up to
+/// 100 ms of work to raise it again. Until then all batches may be equally slow, and as fast as earlier ones.
+pub(super) const ON_GPU: WarmUpLimits = WarmUpLimits {
+    confirming: 2,
+    as_fast: 0.0,
+    least_ns: 100_000_000,
+    limit_ns: 400_000_000,
+    batch_ns: 10_000_000.0,
+};
 
-/// Returns the limits for a placement; `known_ns` is the best time of an iteration so far, 0 if there is none.
-pub(super) fn limits(placement: u32, known_ns: f64) -> WarmUpLimits {
+/// Returns the limits for a placement; `known_ns` is the best time of an iteration so far, 0 if there is none. `on_gpu` is
+/// that of the side.
+pub(super) fn limits(placement: u32, known_ns: f64, on_gpu: bool) -> WarmUpLimits {
+    if on_gpu {
+        return ON_GPU;
+    }
     if placement == 0 && known_ns < LONG_ITERATION_NS { FIRST } else { LATER }
 }
 
@@ -116,7 +135,7 @@ mod tests {
 
     #[test]
     fn long_iterations_are_warmed_up_thoroughly_once() {
-        let confirming = |placement, known_ns| limits(placement, known_ns).confirming;
+        let confirming = |placement, known_ns| limits(placement, known_ns, false).confirming;
         assert_eq!(
             [confirming(0, 0.0), confirming(0, 1e6), confirming(0, 2e7), confirming(1, 1e6)],
             [2, 2, 1, 1]

@@ -10,7 +10,7 @@ mod select;
 pub use again::{confirmation, planted};
 pub use catalog::{Catalog, CatalogEntry, WorkerState};
 pub use layouts::{LAYOUT_LAUNCHES, MOST_LAYOUT_LAUNCHES, with_layouts};
-pub use pairs::{Judging, any_needs_gpu, needs_gpu, pairs};
+pub use pairs::{Judging, any_needs_gpu, needs_gpu, on_gpu, pairs};
 pub use redefinition::defined_by_base;
 pub use select::{SelectError, Selection, select};
 
@@ -45,6 +45,9 @@ pub struct Plan {
     pub design: Design,
     /// The cases, in order.
     pub cases: Vec<CasePlan>,
+    /// Benchmarks that compute on a GPU, which lowers its clock while it idles. None on a software adapter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_gpu: Vec<BenchmarkId>,
 }
 
 /// One case and the sides that are compared in it.

@@ -1,6 +1,6 @@
 //! Two builds against each other: a case of two sides for each benchmark.
 
-use perfharness_contract::{MetricDef, VariantDef, standard};
+use perfharness_contract::{BenchmarkId, MetricDef, VariantDef, standard};
 use perfharness_record::compare::GatePolicy;
 use perfharness_record::{LookPlan, Origin, Side};
 use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
@@ -46,6 +46,17 @@ impl Judging<'_> {
 /// Whether a benchmark of a case computes on a GPU.
 pub fn needs_gpu(catalog: &Catalog, case: &CasePlan) -> bool {
     case.sides.iter().filter_map(|side| variant(catalog, side)).any(is_for_gpu)
+}
+
+/// Returns the benchmarks of these cases that compute on a GPU, each once.
+pub fn on_gpu(catalog: &Catalog, cases: &[CasePlan]) -> Vec<BenchmarkId> {
+    let sides = cases.iter().flat_map(|case| &case.sides);
+    let mut ids: Vec<BenchmarkId> = sides
+        .filter(|side| variant(catalog, side).is_some_and(is_for_gpu))
+        .map(|side| side.benchmark.clone())
+        .collect();
+    ids.dedup();
+    ids
 }
 
 /// Whether a variant computes on a GPU.

@@ -15,7 +15,8 @@ use super::{ComparedWith, Listener, Note, RecordPlace, Run, RunError, RunSpec};
 use crate::build::BaseFacts;
 use crate::measure::{ProcessExecutor, StackCounter};
 use crate::plan::{
-    CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, pairs, select, with_layouts,
+    CasePlan, Catalog, Judging, Plan, Selection, any_needs_gpu, defined_by_base, on_gpu, pairs, select,
+    with_layouts,
 };
 use crate::probe::listed_adapter;
 use crate::read_machine;
@@ -101,6 +102,12 @@ impl PlannedRun {
             }
         };
         let plan = plan(&request, &catalog, cases);
+        let on_gpu = on_gpu(&catalog, &plan.cases);
+        let has_gpu = !on_gpu.is_empty() && {
+            let machine = machine.get_or_init(|| machine_of(&request, listener));
+            machine.facts.contains_key("gpu") && machine.adapter() == Adapter::Hardware
+        };
+        let plan = Plan { on_gpu: if has_gpu { on_gpu } else { Vec::new() }, ..plan };
         Ok(Self { request, catalog, base, plan, machine })
     }
 

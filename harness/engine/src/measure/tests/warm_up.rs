@@ -177,3 +177,34 @@ fn a_sample_may_take_many_times_what_was_expected_before_it_counts_as_hanging() 
     let deadline = transcript.iter().find(is_timed).unwrap().deadline;
     assert_eq!(deadline, Some(Duration::from_secs(30 + 20 * 3)));
 }
+
+/// Creates a side on a GPU that idles at half its clock: after each launch the iterations take twice as long until so many ns
+/// of them have passed.
+fn ramping(ramp_ns: f64) -> Script {
+    let (launch, busy_ns) = (Cell::new(u32::MAX), Cell::new(0.0));
+    Script::new(move |moment| {
+        if launch.replace(moment.launch) != moment.launch {
+            busy_ns.set(0.0);
+        }
+        let iteration_ns = if busy_ns.get() < ramp_ns { 2.0 * MS } else { MS };
+        busy_ns.set(busy_ns.get() + iteration_ns);
+        iteration_ns
+    })
+}
+
+#[test]
+fn a_gpu_is_timed_once_it_has_left_its_idle_clock() {
+    let times = |on_gpu: bool| {
+        let mut scenario = Scenario::of([ramping(80.0 * MS)]).launches(4);
+        if on_gpu {
+            scenario.plan.on_gpu = vec![scenario.plan.cases[0].sides[0].benchmark.clone()];
+        }
+        let scenario = scenario.run();
+        scenario.counted(0).iter().map(|s| s.wall_ns as f64 / s.iterations as f64).collect::<Vec<_>>()
+    };
+    assert!(
+        times(false).iter().any(|ns| *ns > 1.9 * MS),
+        "without a lead-in of its own, the idle clock is timed"
+    );
+    assert!(times(true).iter().all(|ns| *ns < 1.01 * MS), "{:?}", times(true));
+}
