@@ -37,6 +37,7 @@ pub fn read_machine(class: Option<&str>, gpu: Result<Option<&AdapterFacts>, &Str
     fact("gpu", gpu.map(|gpu| gpu.name.clone()));
     fact("gpu-kind", gpu.map(|gpu| gpu.kind.as_str().to_owned()));
     fact("gpu-backend", gpu.map(|gpu| gpu.backend.clone()));
+    fact("gpu-bus", gpu.and_then(|gpu| gpu.bus_id.clone()));
     fact("gpu-driver", gpu.map(|gpu| gpu.driver.clone()));
     Machine::new(class, facts)
 }

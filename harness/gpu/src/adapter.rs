@@ -73,6 +73,9 @@ pub struct AdapterFacts {
     pub backend: String,
     /// The driver and its version.
     pub driver: String,
+    /// Place on the PCI bus, such as `0000:3b:00.0`; `None` where the driver does not report that of this very adapter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus_id: Option<String>,
     /// Features that a device is opened with, by their names in the WebGPU standard or in wgpu.
     pub features: Vec<String>,
     /// Largest size of a buffer in bytes.
@@ -96,6 +99,9 @@ impl AdapterFacts {
         let features = adapter.features() & WANTED;
         Self {
             kind: AdapterKind::of(&info),
+            // Under DX12 wgpu reports the first card of the same model, which need not be this one.
+            bus_id: Some(info.device_pci_bus_id)
+                .filter(|id| info.backend == wgpu::Backend::Vulkan && !id.is_empty()),
             backend: info.backend.to_str().to_owned(),
             driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
             name: info.name,
@@ -209,15 +215,19 @@ pub fn choose_adapter(sorted: &[AdapterFacts], asked: &str) -> Result<usize, Gpu
     let fits = |facts: &AdapterFacts| {
         part == facts.kind.as_str()
             || [&facts.name, &facts.driver, &facts.backend]
-                .iter()
+                .into_iter()
+                .chain(&facts.bus_id)
                 .any(|text| text.to_lowercase().contains(part))
     };
     sorted.iter().position(fits).ok_or_else(|| {
-        let names: Vec<String> =
-            sorted.iter().map(|f| format!("`{}` ({})", f.name, f.kind.as_str())).collect();
+        let name = |f: &AdapterFacts| {
+            let bus = f.bus_id.as_ref().map_or_else(String::new, |bus| format!(", bus {bus}"));
+            format!("`{}` ({}{bus})", f.name, f.kind.as_str())
+        };
+        let names: Vec<String> = sorted.iter().map(name).collect();
         no_adapter(
             format!("no name or kind matches `{asked}`"),
-            format!("use --device auto or a part of one of these names: {}", names.join(", ")),
+            format!("use --device auto, or a part of one of these names or its bus: {}", names.join(", ")),
         )
     })
 }
@@ -296,6 +306,7 @@ mod tests {
             kind,
             backend: backend.into(),
             driver: "driver 1.0".into(),
+            bus_id: None,
             features: Vec::new(),
             max_buffer_bytes: 1,
             max_binding_bytes: 1,
@@ -330,6 +341,17 @@ mod tests {
         ] {
             assert_eq!(choose_adapter(&machine(), asked), Ok(at), "{asked}");
         }
+    }
+
+    #[test]
+    fn of_equal_adapters_each_is_chosen_by_its_bus() {
+        let at = |bus: &str| AdapterFacts { bus_id: Some(bus.into()), ..machine().remove(0) };
+        let cards = [at("0000:3b:00.0"), at("0000:af:00.0"), at("0001:3b:00.0")];
+        for (asked, chosen) in [("0000:af:00.0", 1), ("AF:00", 1), ("0001:3b", 2), ("3b:00.0", 0)] {
+            assert_eq!(choose_adapter(&cards, asked), Ok(chosen), "{asked}");
+        }
+        let error = choose_adapter(&cards, "0002:").unwrap_err().to_string();
+        assert!(error.contains("bus 0000:af:00.0"), "{error}");
     }
 
     #[test]

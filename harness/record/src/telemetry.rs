@@ -96,6 +96,8 @@ pub mod quantity {
     pub const GPU_TEMPERATURE: &str = "gpu-temperature";
     /// Causes that hold the clock of the GPU down. They have no series: each reading lists them.
     pub const GPU_THROTTLING: &str = "gpu-throttling";
+    /// The GPU that is measured, among those of the machine. It has no series, and is absent if it is not known which it is.
+    pub const GPU_MEASURED: &str = "gpu-measured";
 }
 
 /// Something that is read again and again.

@@ -13,6 +13,7 @@ fn adapter(name: &str, kind: AdapterKind) -> AdapterReport {
         backend: "vulkan".into(),
         driver: "driver 1.0".into(),
         features: Vec::new(),
+        bus_id: None,
         max_buffer_bytes: 1 << 40,
         max_binding_bytes: 1 << 31,
         binding_alignment: 256,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::nvidia;
 use crate::ask::write_json;
 use crate::ceiling::measure;
-use crate::telemetry::{glance, serve};
+use crate::telemetry::{MeasuredGpu, glance, serve};
 
 /// Ends this process once the other end of its standard input is closed, whatever a driver does: a process that hangs must
 /// not outlive the program that asked and was stopped.
@@ -39,7 +39,15 @@ pub fn answer(words: &[String]) -> io::Result<()> {
         // Lines on stdin start and stop the watching of a process: `+PID`, `-PID`.
         ["watch", "--interval-ms", ms, adapter @ ..] => {
             let interval = Duration::from_millis(number(ms)?.into());
-            serve(interval, adapter.strip_prefix(&["--adapter"]).and_then(<[&str]>::first).copied())
+            let adapter = match *adapter {
+                [] => None,
+                ["--adapter", name] => Some(MeasuredGpu { name: name.into(), bus: None }),
+                ["--adapter", name, "--bus", bus] => {
+                    Some(MeasuredGpu { name: name.into(), bus: Some(bus.into()) })
+                }
+                _ => return Err(unknown()),
+            };
+            serve(interval, adapter.as_ref())
         }
         _ => Err(unknown()),
     }

@@ -17,7 +17,7 @@ use crate::build::{BaseFacts, RunFacts, build, sample_rows};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
 use crate::measure::{Callgrind, Event, ProcessExecutor, RunState, ToCount, count_sides, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
-use crate::telemetry::Watcher;
+use crate::telemetry::{MeasuredGpu, Watcher};
 use crate::{ceiling, fingerprint};
 
 /// Part of the time of a run that counting may take on top of it: a fourth.
@@ -103,8 +103,9 @@ impl Run {
         // Before anything watches or is timed: it keeps the machine busy for some seconds.
         let ceilings = ceilings(plan, catalog, &machine, listener);
         if request.telemetry {
-            let adapter = machine.facts.get("gpu").map(String::as_str);
-            match Watcher::start(watch_interval(plan.budget), adapter) {
+            let fact = |key: &str| machine.facts.get(key).cloned();
+            let adapter = fact("gpu").map(|name| MeasuredGpu { name, bus: fact("gpu-bus") });
+            match Watcher::start(watch_interval(plan.budget), adapter.as_ref()) {
                 Ok(watcher) => executor.watch(watcher),
                 Err(error) => listener.note(&Note::NotWatched(error)),
             }

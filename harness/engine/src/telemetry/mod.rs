@@ -4,13 +4,16 @@
 //! `perfharness probe watch`. [`serve`] is its side, [`Watcher`] that of the program that measures. No verdict rests on
 //! telemetry, with one exception: a GPU that is slowed down by its heat contaminates the samples that are taken meanwhile.
 
+mod energy;
 mod gpus;
 mod host;
+mod measured;
 mod nvml;
 mod reading;
 mod serve;
 mod watcher;
 
+pub use measured::MeasuredGpu;
 pub(crate) use nvml::{open_nvml, why_not};
 pub use reading::{DeviceState, News, ProcessReading, Tick, Watched};
 pub use serve::{glance, serve};

@@ -9,10 +9,12 @@ use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use perfharness_contract::Number;
-use perfharness_platform::env;
+use perfharness_platform::{clock, env};
 use perfharness_record::telemetry::{SeriesDef, quantity};
 
+use super::energy::EnergyCounter;
 use super::gpus::of_gpu;
+use super::measured::{ListedGpu, MeasuredGpu, find};
 use super::reading::{Tick, Watched};
 
 /// Environment variable that names the library if the system does not find it.
@@ -21,6 +23,9 @@ const LIBRARY: &str = "PERFHARNESS_NVML";
 const INSTALLED_AS: &str = "libnvidia-ml.so.1";
 /// Share of the time from which a GPU counts as busy; below it, the GPU may lower its clock by itself.
 const BUSY_SHARE: f64 = 0.5;
+/// Stretch in ms that the driver's reading of power is a mean of, on everything newer than GA100 (documentation of
+/// `nvmlDeviceGetPowerUsage`): longer than an interval, so that it also shows the variants that were measured before.
+const POWER_WINDOW_MS: f64 = 1000.0;
 
 /// Opens the library that `PERFHARNESS_NVML` names, else that of the system.
 ///
@@ -58,35 +63,45 @@ struct Gpu {
     is_measured: bool,
     /// Time of the latest utilization sample that was used, in µs of the driver.
     seen_us: u64,
-    /// Energy counter when watching began, in mJ.
-    energy_from: Option<u64>,
+    /// Energy counter, if there is one.
+    energy: Option<EnergyCounter>,
 }
 
 impl NvidiaGpus {
-    /// Finds out what the library reports, and adds it to `watched`. `adapter` is the name of the GPU that is measured.
+    /// Finds out what the library reports, and adds it to `watched`. `adapter` is the GPU that is measured.
     ///
     /// # Errors
     /// When there is nothing to watch, with the reason.
-    pub(super) fn open(adapter: Option<&str>, watched: &mut Watched) -> Result<Self, String> {
+    pub(super) fn open(adapter: Option<&MeasuredGpu>, watched: &mut Watched) -> Result<Self, String> {
         let nvml = open_nvml().map_err(|error| why_not(&error))?;
         let count = nvml.device_count().map_err(|error| why_not(&error))? as usize;
         if count == 0 {
             return Err("NVIDIA's driver library lists no GPU".into());
         }
-        let mut gpus = Vec::new();
+        let (mut gpus, mut listed) = (Vec::new(), Vec::new());
         for number in 0..count {
             match nvml.device_by_index(number as u32) {
                 Ok(device) => {
                     let name = device.name().unwrap_or_else(|_| format!("GPU {number}"));
                     Gpu::describe(&device, number, &name, watched);
-                    gpus.push(Gpu::open(&device, adapter == Some(name.as_str())));
+                    gpus.push(Gpu::open(&device));
+                    listed.push(ListedGpu { name, bus: device.pci_info().ok().map(|pci| pci.bus_id) });
                 }
                 Err(error) => {
                     let reason = format!("the driver does not describe GPU {number}: {error}");
                     watched.absent.insert(of_gpu(quantity::GPU_UTILIZATION, number), reason);
-                    gpus.push(Gpu { is_measured: false, seen_us: 0, energy_from: None });
+                    gpus.push(Gpu { is_measured: false, seen_us: 0, energy: None });
+                    listed.push(ListedGpu { name: format!("GPU {number}"), bus: None });
                 }
             }
+        }
+        match adapter.map(|adapter| find(adapter, &listed)) {
+            Some(Ok(at)) => gpus[at].is_measured = true,
+            Some(Err(reason)) => {
+                let lack = format!("{reason}, so its heat and its clock contaminate nothing");
+                watched.absent.insert(quantity::GPU_MEASURED.to_owned(), lack);
+            }
+            None => {}
         }
         Ok(Self { nvml, gpus })
     }
@@ -105,18 +120,22 @@ impl NvidiaGpus {
 }
 
 impl Gpu {
-    fn open(device: &Device<'_>, is_measured: bool) -> Self {
+    fn open(device: &Device<'_>) -> Self {
         // Samples from before watching began belong to somebody else.
         let seen_us = utilization(device, 0).ok().and_then(|samples| samples.last().map(|(at, _)| *at));
         Self {
-            is_measured,
+            is_measured: false,
             seen_us: seen_us.unwrap_or(0),
-            energy_from: device.total_energy_consumption().ok(),
+            energy: device
+                .total_energy_consumption()
+                .ok()
+                .map(|mj| EnergyCounter::new(mj, clock::monotonic_ns())),
         }
     }
 
     /// Adds the quantities that a GPU reports to `watched`, and those that it does not report.
     fn describe(device: &Device<'_>, number: usize, name: &str, watched: &mut Watched) {
+        let interval_ms = watched.interval_ms;
         let mut add = |quantity: &str, unit: &str, window_ms: Option<f64>, read: Result<(), NvmlError>| {
             let series = of_gpu(quantity, number);
             match read {
@@ -138,8 +157,12 @@ impl Gpu {
         add(quantity::GPU_MEMORY, "bytes", None, device.memory_info().map(|_| ()));
         add(quantity::GPU_CLOCK, "Hz", None, device.clock_info(Clock::SM).map(|_| ()));
         add(quantity::GPU_MEMORY_CLOCK, "Hz", None, device.clock_info(Clock::Memory).map(|_| ()));
-        add(quantity::GPU_POWER, "W", None, device.power_usage().map(|_| ()));
-        add(quantity::GPU_ENERGY, "J", None, device.total_energy_consumption().map(|_| ()));
+        let energy = device.total_energy_consumption().map(|_| ());
+        match &energy {
+            Ok(()) => add(quantity::GPU_POWER, "W", Some(interval_ms as f64), Ok(())),
+            Err(_) => add(quantity::GPU_POWER, "W", Some(POWER_WINDOW_MS), device.power_usage().map(|_| ())),
+        }
+        add(quantity::GPU_ENERGY, "J", None, energy);
         add(quantity::GPU_TEMPERATURE, "°C", None, device.temperature(TemperatureSensor::Gpu).map(|_| ()));
         if let Err(error) = device.current_throttle_reasons() {
             let reason = format!("{name} does not report what limits its clock: {error}");
@@ -164,18 +187,23 @@ impl Gpu {
         let busy = put(quantity::GPU_UTILIZATION, mean);
         put(quantity::GPU_MEMORY, device.memory_info().ok().map(|memory| memory.used as f64));
         let hz = |clock| device.clock_info(clock).ok().map(|mhz| f64::from(mhz) * 1e6);
-        let clock = put(quantity::GPU_CLOCK, hz(Clock::SM));
+        let clock_hz = put(quantity::GPU_CLOCK, hz(Clock::SM));
         put(quantity::GPU_MEMORY_CLOCK, hz(Clock::Memory));
-        put(quantity::GPU_POWER, device.power_usage().ok().map(|mw| f64::from(mw) / 1e3));
-        let energy = device.total_energy_consumption().ok().zip(self.energy_from);
-        put(quantity::GPU_ENERGY, energy.map(|(now, from)| now.saturating_sub(from) as f64 / 1e3));
+        if let Some(energy) = &mut self.energy {
+            let now_mj = device.total_energy_consumption().ok();
+            let at_ns = clock::monotonic_ns();
+            put(quantity::GPU_POWER, now_mj.and_then(|now_mj| energy.watts(now_mj, at_ns)));
+            put(quantity::GPU_ENERGY, now_mj.map(|now_mj| energy.joules(now_mj)));
+        } else {
+            put(quantity::GPU_POWER, device.power_usage().ok().map(|mw| f64::from(mw) / 1e3));
+        }
         let celsius = device.temperature(TemperatureSensor::Gpu).ok();
         put(quantity::GPU_TEMPERATURE, celsius.map(f64::from));
         let reasons = device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
         limits.extend(in_words(reasons).map(ToOwned::to_owned));
         if self.is_measured {
             tick.device.throttled |= is_throttled(reasons);
-            tick.device.busy_clock_hz = clock.filter(|_| busy.is_some_and(|share| share >= BUSY_SHARE));
+            tick.device.busy_clock_hz = clock_hz.filter(|_| busy.is_some_and(|share| share >= BUSY_SHARE));
         }
     }
 }

@@ -11,6 +11,7 @@ use perfharness_record::telemetry::quantity;
 
 use super::gpus::OtherGpus;
 use super::host::Host;
+use super::measured::MeasuredGpu;
 use super::nvml::NvidiaGpus;
 use super::reading::{News, Tick, Watched};
 use crate::ask::write_json;
@@ -36,7 +37,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(interval: Duration, adapter: Option<&str>) -> (Self, Watched) {
+    fn open(interval: Duration, adapter: Option<&MeasuredGpu>) -> (Self, Watched) {
         let mut watched = Watched { interval_ms: interval.as_millis() as u64, ..Watched::default() };
         let host = Host::open(&mut watched);
         let nvidia = NvidiaGpus::open(adapter, &mut watched);
@@ -82,7 +83,7 @@ pub fn glance() -> (Watched, Tick) {
 ///
 /// # Errors
 /// When standard output is gone.
-pub fn serve(interval: Duration, adapter: Option<&str>) -> std::io::Result<()> {
+pub fn serve(interval: Duration, adapter: Option<&MeasuredGpu>) -> std::io::Result<()> {
     let mut out = take_stdout()?;
     let pids = Arc::new(Mutex::new(BTreeSet::new()));
     let listed = Arc::clone(&pids);

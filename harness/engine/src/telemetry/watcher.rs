@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use perfharness_platform::kill_tree;
 
+use super::measured::MeasuredGpu;
 use super::reading::{DeviceState, News, Tick, Watched};
 use crate::ask::{DRIVER_TIMEOUT, ProbeError, ask, question, read_json, spawn_detached};
 
@@ -34,15 +35,16 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts the process. `adapter` is the name of the GPU that is measured.
+    /// Starts the process. `adapter` is the GPU that is measured.
     ///
     /// # Errors
     /// When the process does not start. A later failure arrives as [`News::Lost`].
-    pub fn start(interval: Duration, adapter: Option<&str>) -> Result<Self, ProbeError> {
+    pub fn start(interval: Duration, adapter: Option<&MeasuredGpu>) -> Result<Self, ProbeError> {
         let interval = interval.as_millis().to_string();
         let mut command = question(&["watch", "--interval-ms", &interval])?;
         if let Some(adapter) = adapter {
-            command.args(["--adapter", adapter]);
+            command.args(["--adapter", &adapter.name]);
+            command.args(adapter.bus.as_ref().map(|bus| ["--bus", bus]).iter().flatten());
         }
         let mut child = spawn_detached(command.stderr(Stdio::null()))?;
         let (sender, news) = unbounded();
