@@ -1,13 +1,14 @@
 //! Buffers with labels and sizes that are tracked for as long as they live.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
 use bytemuck::{NoUninit, Pod};
 
-use crate::memory::{EntryId, MemoryLedger};
+use crate::flights::Flights;
+use crate::memory::EntryId;
 use crate::{Gpu, GpuError};
 
 /// wgpu copies whole words.
@@ -24,12 +25,14 @@ struct Inner {
     label: Rc<str>,
     bytes: u64,
     entry: EntryId,
-    memory: Rc<RefCell<MemoryLedger>>,
+    /// Number of the last submit that uses it, 0 if none does; only metered and traced samples set it.
+    used: Cell<u64>,
+    flights: Rc<Flights>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.memory.borrow_mut().release(self.entry);
+        self.flights.drop_buffer(self.entry, self.used.get());
     }
 }
 
@@ -60,6 +63,11 @@ impl Buffer {
         let each = size_of::<T>() as u64;
         let bytes = elements.end.saturating_sub(elements.start) * each;
         Slice { buffer: self, offset: elements.start * each, bytes }
+    }
+
+    /// Notes that the commands of a submit use it.
+    pub(crate) fn used_by(&self, submit: u64) {
+        self.inner.used.set(submit);
     }
 
     /// Returns wgpu's buffer, for operations that this crate does not offer. They are not counted.
@@ -242,8 +250,8 @@ impl Gpu {
         })?;
         self.count(|counts| counts.buffer_creates += 1);
         let label: Rc<str> = label.into();
-        let memory = Rc::clone(&self.inner.memory);
-        let entry = memory.borrow_mut().create(Rc::clone(&label), size);
-        Ok(Buffer { inner: Rc::new(Inner { raw, label, bytes, entry, memory }) })
+        let entry = self.inner.memory.borrow_mut().create(Rc::clone(&label), size);
+        let (used, flights) = (Cell::new(0), Rc::clone(&self.inner.flights));
+        Ok(Buffer { inner: Rc::new(Inner { raw, label, bytes, entry, used, flights }) })
     }
 }

@@ -112,6 +112,7 @@ impl Commands {
     }
 
     fn copy_up(&mut self, staging: &Buffer, to: &Slice<'_>, bytes: u64) {
+        self.uses([staging, to.buffer]);
         let encoder = self.transfer(SpanKind::Copy);
         encoder.copy_buffer_to_buffer(staging.raw(), 0, to.buffer.raw(), to.offset, bytes);
         self.name(&["upload ", to.buffer.label()]);
@@ -125,6 +126,7 @@ impl Commands {
         self.attempt(|commands| {
             to.holds(from.bytes as usize)?;
             let bytes = from.copy_bytes()?.min(to.copy_bytes()?);
+            commands.uses([from.buffer, to.buffer]);
             let encoder = commands.transfer(SpanKind::Copy);
             encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, to.buffer.raw(), to.offset, bytes);
             commands.name(&["copy ", from.buffer.label(), " to ", to.buffer.label()]);
@@ -139,6 +141,7 @@ impl Commands {
         let what = what.into();
         self.attempt(|commands| {
             let bytes = what.copy_bytes()?;
+            commands.uses([what.buffer]);
             commands.transfer(SpanKind::Clear).clear_buffer(what.buffer.raw(), what.offset, Some(bytes));
             commands.name(&["clear ", what.buffer.label()]);
             Ok(())
@@ -152,6 +155,7 @@ impl Commands {
             if workgroups.contains(&0) {
                 return Ok(());
             }
+            commands.uses(&bound.buffers);
             commands.open_pass();
             if let Some(pass) = &mut commands.pass {
                 bound.dispatch(pass, workgroups);
@@ -176,6 +180,7 @@ impl Commands {
             if at + bytes > mapping.buffer.raw().size() {
                 return Err(mapping.invalid(&format!("cannot take {bytes} bytes after byte {at}")));
             }
+            commands.uses([from.buffer, &mapping.buffer]);
             let encoder = commands.transfer(SpanKind::Copy);
             encoder.copy_buffer_to_buffer(from.buffer.raw(), from.offset, mapping.buffer.raw(), at, bytes);
             commands.name(&["download ", from.buffer.label()]);
@@ -209,6 +214,7 @@ impl Commands {
             gpu.check_faults().map(|()| index)
         });
         let index = submitted.inspect_err(|_| self.give_up())?;
+        inner.flights.submitted(&index);
         self.staged.clear();
         for mapping in self.mappings.drain(..) {
             mapping.submitted(Some(index.clone()));
@@ -224,6 +230,13 @@ impl Commands {
         }
         gpu.check_faults()?;
         Ok(Submission { gpu, index })
+    }
+
+    /// Notes in metered and traced samples that the next submit uses these buffers.
+    fn uses<'a>(&self, buffers: impl IntoIterator<Item = &'a Buffer>) {
+        if let Some(submit) = self.gpu.inner.flights.next() {
+            buffers.into_iter().for_each(|buffer| buffer.used_by(submit));
+        }
     }
 
     /// Records a command, unless an earlier one failed.

@@ -11,6 +11,7 @@ use perfharness_platform::clock;
 use crate::adapter::{feature_names, find, wanted_features};
 use crate::chunk::chunks;
 use crate::error::Faults;
+use crate::flights::Flights;
 use crate::ledger::{Counts, Ledger};
 use crate::memory::MemoryLedger;
 use crate::meter::GpuMeter;
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) faults: Faults,
     pub(crate) ledger: Ledger,
     pub(crate) memory: Rc<RefCell<MemoryLedger>>,
+    pub(crate) flights: Rc<Flights>,
     pub(crate) ring: RefCell<QueryRing>,
     /// Log of a traced sample.
     pub(crate) trace: RefCell<Option<TraceLog>>,
@@ -80,6 +82,8 @@ pub(crate) fn open_adapter(
     device.on_uncaptured_error(std::sync::Arc::new(move |error: wgpu::Error| uncaptured.raise(error.into())));
     let lost = faults.clone();
     device.set_device_lost_callback(move |_reason, message| lost.raise(GpuError::Lost(message)));
+    let memory = Rc::<RefCell<MemoryLedger>>::default();
+    let flights = Rc::new(Flights::new(device.clone(), Rc::clone(&memory)));
     let inner = Inner {
         device,
         queue,
@@ -88,7 +92,8 @@ pub(crate) fn open_adapter(
         features,
         faults,
         ledger: Ledger::default(),
-        memory: Rc::default(),
+        memory,
+        flights,
         ring: RefCell::default(),
         trace: RefCell::default(),
     };
@@ -244,8 +249,14 @@ impl Gpu {
         why: &str,
     ) -> Result<(), GpuError> {
         let start = self.inner.ledger.is_on().then(|| (clock::now(), clock::monotonic_ns()));
+        let is_all = submission.is_none();
         let polled =
             self.inner.device.poll(wgpu::PollType::Wait { submission_index: submission, timeout: None });
+        match &polled {
+            Ok(_) if is_all => self.inner.flights.all_done(),
+            Ok(_) => self.inner.flights.some_done(),
+            Err(_) => {}
+        }
         if let Some((start, start_ns)) = start {
             let wait = start.elapsed();
             self.inner.ledger.add_host_wait(wait);

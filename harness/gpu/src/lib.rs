@@ -83,6 +83,7 @@ mod clock;
 mod commands;
 mod device;
 mod error;
+mod flights;
 mod ledger;
 mod mapping;
 mod memory;

@@ -29,8 +29,12 @@ pub(crate) struct MemoryLedger {
     entries: Vec<Option<Entry>>,
     vacant: Vec<usize>,
     pub(crate) live: u64,
+    /// Dropped entries whose memory the device still uses, with the number of the submit that does, in order of their drop.
+    retired: Vec<(u64, EntryId)>,
+    retired_bytes: u64,
+    /// Most bytes, live and retired together.
     pub(crate) peak: u64,
-    /// Buffers at the peak. `None` as long as the live buffers are the peak; they are listed when one is freed.
+    /// Buffers at the peak. `None` as long as the present buffers are the peak; they are listed when one is freed.
     holders: Option<Vec<Holder>>,
     /// Live bytes over time, in a traced sample.
     points: Option<Box<PointLog<POINTS_KEPT>>>,
@@ -47,23 +51,62 @@ impl MemoryLedger {
             self.entries.len() - 1
         };
         self.live += bytes;
-        if self.live > self.peak {
-            self.peak = self.live;
+        if self.held() > self.peak {
+            self.peak = self.held();
             self.holders = None;
         }
         self.note();
         EntryId(at)
     }
 
+    /// Bytes that are not free.
+    fn held(&self) -> u64 {
+        self.live + self.retired_bytes
+    }
+
+    /// Frees a buffer.
     pub(crate) fn release(&mut self, id: EntryId) {
-        if self.holders.is_none() && self.live == self.peak {
-            self.holders = Some(self.list_live());
+        self.list_holders();
+        self.live -= self.remove(id);
+        self.note();
+    }
+
+    /// Drops a buffer that the device uses until it has finished the submit of this number.
+    pub(crate) fn retire(&mut self, id: EntryId, submit: u64) {
+        let bytes = self.entries[id.0].as_ref().map_or(0, |entry| entry.bytes);
+        self.live -= bytes;
+        self.retired_bytes += bytes;
+        self.retired.push((submit, id));
+        self.note();
+    }
+
+    /// Frees the retired buffers that the submits up to this number were the last to use.
+    pub(crate) fn free(&mut self, submit: u64) {
+        while let Some(at) = self.retired.iter().position(|(last, _)| *last <= submit) {
+            self.list_holders();
+            let (_, id) = self.retired.swap_remove(at);
+            self.retired_bytes -= self.remove(id);
         }
-        if let Some(entry) = self.entries[id.0].take() {
-            self.live -= entry.bytes;
+    }
+
+    pub(crate) fn has_retired(&self) -> bool {
+        !self.retired.is_empty()
+    }
+
+    /// Lists the buffers at the peak before one of them is freed.
+    fn list_holders(&mut self) {
+        if self.holders.is_none() && self.held() == self.peak {
+            self.holders = Some(self.list_held());
+        }
+    }
+
+    /// Removes an entry, and returns its bytes.
+    fn remove(&mut self, id: EntryId) -> u64 {
+        let bytes = self.entries[id.0].take().map(|entry| entry.bytes);
+        if bytes.is_some() {
             self.vacant.push(id.0);
         }
-        self.note();
+        bytes.unwrap_or(0)
     }
 
     fn note(&self) {
@@ -93,18 +136,18 @@ impl MemoryLedger {
         });
     }
 
-    /// Restarts the peak at the present live bytes.
+    /// Restarts the peak at the present bytes.
     pub(crate) fn restart(&mut self) {
-        self.peak = self.live;
+        self.peak = self.held();
         self.holders = None;
     }
 
     /// Returns the buffers at the peak, by label, largest first.
     pub(crate) fn peak_buffers(&self) -> Vec<Holder> {
-        self.holders.clone().unwrap_or_else(|| self.list_live())
+        self.holders.clone().unwrap_or_else(|| self.list_held())
     }
 
-    fn list_live(&self) -> Vec<Holder> {
+    fn list_held(&self) -> Vec<Holder> {
         let mut by_label: BTreeMap<&str, Holder> = BTreeMap::new();
         for entry in self.entries.iter().flatten() {
             let sum = by_label.entry(&entry.label).or_insert_with(|| Holder {
@@ -198,6 +241,26 @@ mod tests {
         ledger.release(kept);
         assert_eq!((ledger.live, ledger.peak), (0, 10));
         assert_eq!(labels(&ledger), [("kept".into(), 1, 10)]);
+    }
+
+    #[test]
+    fn a_buffer_that_the_device_uses_counts_until_its_submit_is_done() {
+        let mut ledger = MemoryLedger::default();
+        let (first, second) = (ledger.create("used".into(), 100), ledger.create("used".into(), 10));
+        ledger.retire(first, 1);
+        ledger.retire(second, 2);
+        assert_eq!((ledger.live, ledger.peak), (0, 110));
+        ledger.create("next".into(), 50);
+        assert_eq!((ledger.live, ledger.peak), (50, 160));
+        ledger.free(1);
+        assert_eq!(labels(&ledger), [("used".into(), 2, 110), ("next".into(), 1, 50)]);
+        ledger.create("later".into(), 90);
+        assert_eq!((ledger.live, ledger.peak), (140, 160), "100 bytes are free, and 10 are not");
+        assert!(ledger.has_retired());
+        ledger.free(2);
+        assert!(!ledger.has_retired());
+        ledger.restart();
+        assert_eq!((ledger.live, ledger.peak), (140, 140));
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Meter for GpuMeter {
         if inner.features.contains(wgpu::Features::TIMESTAMP_QUERY) {
             inner.ring.borrow_mut().prepare(&inner.device);
         }
+        inner.flights.follow(true);
         inner.memory.borrow_mut().restart();
         inner.ledger.start();
         self.growth = Growth::default();
@@ -95,6 +96,7 @@ impl Meter for GpuMeter {
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>) {
         let inner = &self.gpu.inner;
         let (wall, counts, host_wait) = inner.ledger.stop();
+        inner.flights.follow(false);
         let tally = self.tally();
         let mut put = |id: &str, reading: Reading| readings.insert(id.to_owned(), reading);
         for (id, count) in exact(&counts) {
@@ -126,6 +128,7 @@ impl Meter for GpuMeter {
     fn stop_trace(&mut self, trace: &mut Trace) {
         let inner = &self.gpu.inner;
         let (_, counts, _) = inner.ledger.stop();
+        inner.flights.follow(false);
         inner.memory.borrow_mut().stop_trace(trace);
         let Some(log) = inner.trace.borrow_mut().take() else { return };
         let tally = self.tally();

@@ -31,7 +31,7 @@ impl fmt::Debug for Pipeline {
 pub struct Bound {
     pub(crate) pipeline: Pipeline,
     group: wgpu::BindGroup,
-    _buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<Buffer>,
 }
 
 impl Gpu {
@@ -149,7 +149,7 @@ impl Pipeline {
             entries: &entries,
         });
         gpu.check_faults()?;
-        Ok(Bound { pipeline: self.clone(), group, _buffers: buffers })
+        Ok(Bound { pipeline: self.clone(), group, buffers })
     }
 
     fn check(&self, binding: &Binding, slice: &Slice<'_>) -> Result<(), GpuError> {

@@ -81,3 +81,49 @@ fn what_is_bound_stays_alive() {
     drop(kernel);
     assert_eq!(gpu.live_bytes(), 0);
 }
+
+#[test]
+fn dropped_buffers_count_until_the_device_is_done_with_them() {
+    let Some(gpu) = require_adapter() else { return };
+    let counted = || gpu.device().get_internal_counters().hal.buffer_memory.read() as u64;
+    let (readings, used) = metered(&gpu, || {
+        let before = counted();
+        let adder = crate::support::Adder::new(&gpu, MIB);
+        // Long enough that the device is still busy when the next buffer is created.
+        let is_software = gpu.facts().kind == perfharness_gpu::AdapterKind::Software;
+        let rounds = if is_software { 3_000 } else { 300_000 };
+        gpu.write_buffer(&adder.params, &[7_u32, rounds, 0, 0]).unwrap();
+        let groups = adder.groups();
+        gpu.commands("long").dispatch(&adder.kernel, groups).submit().unwrap();
+        drop(adder);
+        let live = gpu.live_bytes();
+        let next = gpu.buffer("next", MIB).unwrap();
+        let held = counted() - before;
+        let peak = gpu.peak_bytes();
+        gpu.fence().unwrap();
+        let after = gpu.buffer("after the fence", 2 * MIB).unwrap();
+        assert_eq!(gpu.peak_bytes(), peak, "the fence freed the 8 MiB");
+        drop((next, after));
+        assert_eq!(live, 0, "nobody holds them");
+        (held, peak)
+    });
+    let (held, peak) = used;
+    assert_eq!(peak, 9 * MIB + 16, "two buffers, the parameters, and the next one");
+    assert_eq!(value(&readings, DEVICE_PEAK), peak as f64);
+    if gpu.facts().backend != "metal" {
+        // An allocation is rounded up to its alignment.
+        assert!((peak..=peak + 4 * 64 * 1024).contains(&held), "ours {peak}, wgpu's {held}");
+    }
+}
+
+#[test]
+fn buffers_of_finished_commands_are_freed_at_once() {
+    let Some(gpu) = require_adapter() else { return };
+    let (readings, ()) = metered(&gpu, || {
+        for _ in 0..10 {
+            let buffer = gpu.upload("uploaded", &vec![1_u8; MIB as usize]).unwrap();
+            gpu.read::<u32>(&buffer).unwrap();
+        }
+    });
+    assert_eq!(value(&readings, DEVICE_PEAK), (3 * MIB) as f64, "the buffer, its staging and its readback");
+}
