@@ -1,5 +1,7 @@
 //! Conversion between the clocks of device and host. Pure functions from ticks and nanoseconds to a line between them.
 
+use crate::spans::unwrapped;
+
 /// A pair of timestamps of the device, with readings of the host's clock before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
@@ -7,6 +9,13 @@ pub(crate) struct Moment {
     pub(crate) begin: u64,
     pub(crate) end: u64,
     pub(crate) after_ns: u64,
+}
+
+impl Moment {
+    /// Returns the moment with ticks of a counter that does not start anew after the tick `first`.
+    fn unwrapped(self, first: u64) -> Self {
+        Self { begin: unwrapped(self.begin, first), end: unwrapped(self.end, first), ..self }
+    }
 }
 
 /// Maps ticks of a device to the host's clock.
@@ -31,6 +40,7 @@ impl TickClock {
         let tick = moments.first()?.begin;
         let base_ns = moments.first()?.before_ns;
         let period = f64::from(period);
+        let moments: Vec<Moment> = moments.iter().map(|moment| moment.unwrapped(tick)).collect();
         // The differences are taken first, because an absolute count has more digits than a float64 holds.
         let behind = |host_ns: u64, at: u64| difference(host_ns, base_ns) - difference(at, tick) * period;
         // Earliest and latest time of the tick, according to each moment.
@@ -51,7 +61,7 @@ impl TickClock {
 
     /// Returns the time of a tick on the host's clock, in ns.
     pub(crate) fn nanoseconds(&self, tick: u64) -> u64 {
-        let behind = self.behind_ns + difference(tick, self.tick) * self.period;
+        let behind = self.behind_ns + difference(unwrapped(tick, self.tick), self.tick) * self.period;
         self.base_ns.saturating_add_signed(behind.round() as i64)
     }
 }
@@ -107,6 +117,15 @@ mod tests {
         let moments = [moment(1_000, 0, 1_020), moment(102_000, 10_000, 102_020)];
         let clock = TickClock::fit(&moments, 10.0).unwrap();
         assert_eq!((clock.nanoseconds(0), clock.uncertainty_ns), (1_510, 510));
+    }
+
+    #[test]
+    fn a_counter_that_starts_anew_goes_on_in_time() {
+        let end = 1 << 36;
+        let moments = [moment(1_000, end - 100, 1_020), moment(3_000, 100, 3_020)];
+        let clock = TickClock::fit(&moments, 10.0).unwrap();
+        assert_eq!((clock.nanoseconds(end - 50), clock.nanoseconds(50)), (1_510, 2_510));
+        assert_eq!(clock.uncertainty_ns, 10);
     }
 
     #[test]

@@ -26,6 +26,19 @@ impl Span {
     }
 }
 
+/// Fewest bits of a device's counter that has timestamps; wgpu offers none with fewer.
+const FEWEST_BITS: u32 = 36;
+
+/// Returns a tick as it would be in a counter without an end, given an earlier one. Counters of 36 bits start anew from 0
+/// after a minute or more: a tick in the lowest quarter, after one in the highest, is later. Pairs that drivers return
+/// reversed lie much closer together and stay as they are.
+pub(crate) fn unwrapped(tick: u64, earlier: u64) -> u64 {
+    let bits = (u64::BITS - earlier.leading_zeros()).max(FEWEST_BITS);
+    let Some(end) = 1_u64.checked_shl(bits) else { return tick };
+    let quarter = end / 4;
+    if earlier >= end - quarter && tick > 0 && tick < quarter { tick + end } else { tick }
+}
+
 /// Returns the device ticks in which at least one of the spans was running; overlaps count once.
 pub(crate) fn merged_ticks(spans: impl IntoIterator<Item = Span>) -> u64 {
     let mut sorted: Vec<Span> = spans.into_iter().collect();
@@ -65,6 +78,10 @@ impl SpanTally {
 
     /// Adds the timestamps of one submitted span.
     pub(crate) fn add(&mut self, kind: SpanKind, mark: u32, begin: u64, end: u64) {
+        // A counter that starts anew does so at most once in a stretch, and everything after that is later.
+        let earlier = self.found.first().map_or(begin, |found| found.span.begin);
+        let begin = unwrapped(begin, earlier);
+        let end = unwrapped(end, earlier.min(begin));
         match Span::from_pair(begin, end) {
             Some(span) => self.found.push(Found { kind, mark, span }),
             None => self.missing += 1,
@@ -148,6 +165,24 @@ mod tests {
         assert_eq!(tally.copy_ticks(), 18);
         assert_eq!(tally.busy_ticks(), 24);
         assert_eq!((tally.expected(), tally.missing), (7, 3));
+    }
+
+    #[test]
+    fn a_counter_may_start_anew_within_a_stretch() {
+        const END: u64 = 1 << 36;
+        let mut tally = SpanTally::default();
+        tally.add(SpanKind::Compute, 0, END - 100, END - 50);
+        tally.add(SpanKind::Compute, 0, END - 20, 30);
+        tally.add(SpanKind::Copy, 0, 10, 40);
+        tally.add(SpanKind::Copy, 0, 1000, 1001);
+        assert_eq!((tally.busy_ticks(), tally.copy_ticks(), tally.missing), (50 + 60 + 1, 31, 0));
+        let mut reversed = SpanTally::default();
+        for (begin, end) in [(END - 50, END - 60), (500, 400), (END / 2, 100), (0, 5), (END - 5, 0)] {
+            reversed.add(SpanKind::Compute, 0, begin, end);
+        }
+        assert_eq!((reversed.found.len(), reversed.missing), (0, 5));
+        assert_eq!(unwrapped(7, u64::MAX - 1), 7, "64 bits last for centuries");
+        assert_eq!(unwrapped(7, (1 << 40) - 9), (1 << 40) + 7, "a counter of 40 bits");
     }
 
     #[test]

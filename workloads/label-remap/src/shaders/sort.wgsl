@@ -8,8 +8,10 @@
 @group(0) @binding(1) var<storage, read_write> state: State;
 @group(0) @binding(2) var<storage, read_write> slots: array<atomic<u32>, 4096>;
 @group(0) @binding(3) var<storage, read_write> found: array<u32, CAPACITY>;
-@group(0) @binding(4) var<storage, read_write> sorted: array<u32>;
-@group(0) @binding(5) var<storage, read_write> other: array<u32>;
+// The threads pass keys to each other through these two. Atomic, because a barrier orders plain accesses, but only atomic
+// ones, or those of coherent memory, are sure to be seen by other threads in Vulkan's memory model of GLSL.
+@group(0) @binding(4) var<storage, read_write> sorted: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read_write> other: array<atomic<u32>>;
 // Number of keys in `sorted`.
 @group(0) @binding(6) var<storage, read_write> distinct: u32;
 
@@ -39,7 +41,7 @@ fn sort_few(count: u32, thread: u32) {
     }
     workgroupBarrier();
     sort_shared(count, thread, SIZE);
-    for (var i = thread; i < count; i += SIZE) { sorted[i] = keys[i]; }
+    for (var i = thread; i < count; i += SIZE) { atomicStore(&sorted[i], keys[i]); }
     if thread == 0u { distinct = count; }
 }
 
@@ -61,7 +63,7 @@ fn sort_many(thread: u32) {
             let mine = digit_of(key, pass_number) * SIZE + thread;
             let to = keys[mine];
             keys[mine] = to + 1u;
-            if pass_number % 2u == 0u { sorted[to] = key; } else { other[to] = key; }
+            if pass_number % 2u == 0u { atomicStore(&sorted[to], key); } else { atomicStore(&other[to], key); }
         }
         storageBarrier();
         workgroupBarrier();
@@ -71,8 +73,8 @@ fn sort_many(thread: u32) {
 
 fn source(pass_number: u32, i: u32) -> u32 {
     if pass_number == 0u { return key_of(labels[i]); }
-    if pass_number % 2u == 1u { return sorted[i]; }
-    return other[i];
+    if pass_number % 2u == 1u { return atomicLoad(&sorted[i]); }
+    return atomicLoad(&other[i]);
 }
 
 // Copies the keys that differ from the one before them to `sorted`.
@@ -82,7 +84,7 @@ fn drop_repeats(first: u32, end: u32, thread: u32) {
     var to = sum_before(count, thread);
     for (var i = first; i < end; i++) {
         if is_new(i) {
-            sorted[to] = other[i];
+            atomicStore(&sorted[to], atomicLoad(&other[i]));
             to++;
         }
     }
@@ -91,5 +93,5 @@ fn drop_repeats(first: u32, end: u32, thread: u32) {
 
 fn is_new(i: u32) -> bool {
     if i == 0u { return true; }
-    return other[i] != other[i - 1u];
+    return atomicLoad(&other[i]) != atomicLoad(&other[i - 1u]);
 }
