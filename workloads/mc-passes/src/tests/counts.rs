@@ -176,11 +176,11 @@ fn all_cases_say_how_much_they_do() {
 #[test]
 fn a_floor_has_pixels_and_embedding_once_whatever_the_number_of_passes() {
     use crate::params::Params;
-    let of = |passes| crate::floor(&Params::new(224, 20, passes, 1, crate::BATCH, crate::BUDGET));
+    let of = |passes| floor(&Params::new(224, 20, passes, 1, BATCH, BUDGET));
     let (one, many) = (of(1), of(64));
     assert_eq!([one.device_bytes, one.upload_bytes], [many.device_bytes, many.upload_bytes]);
     assert_eq!([one.syncs, one.dispatches], [many.syncs, many.dispatches]);
-    let (all, prefix) = Params::new(224, 20, 1, 1, crate::BATCH, crate::BUDGET).operations();
+    let (all, prefix) = Params::new(224, 20, 1, 1, BATCH, BUDGET).operations();
     let each = (many.operations - one.operations) / 63.0 / 20.0;
     assert!(
         (each - (all - prefix)).abs() < 1.0,
