@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use crate::device::open_adapter;
+use crate::testing::own_adapter;
 use crate::{Gpu, GpuError, GpuOptions};
 
 /// Features that a device is opened with if the adapter supports them: for measuring, or for workloads to choose from.
@@ -175,6 +176,10 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &GpuOptions) -> 
 
 /// Finds the adapter for `asked`: `auto`, `none`, a kind, or a part of a name, driver or backend.
 pub(crate) fn find(asked: &str) -> Result<(wgpu::Adapter, AdapterFacts), GpuError> {
+    if let Some(adapter) = own_adapter() {
+        let facts = AdapterFacts::of(&adapter);
+        return Ok((adapter, facts));
+    }
     let mut list = match asked {
         // Not even a driver is loaded.
         "none" => Vec::new(),
