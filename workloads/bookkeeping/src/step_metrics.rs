@@ -8,6 +8,8 @@ mod claims;
 mod delivery;
 mod experts;
 #[cfg(test)]
+mod orders;
+#[cfg(test)]
 mod tests;
 mod training;
 

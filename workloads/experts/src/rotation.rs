@@ -9,6 +9,8 @@ mod experts;
 mod held;
 mod network;
 #[cfg(test)]
+mod orders;
+#[cfg(test)]
 mod tests;
 mod variants;
 

@@ -1,5 +1,7 @@
 //! Tests every variant against a reference on the host, and its exact counts. All tests need an adapter.
 
+mod orders;
+
 use std::collections::BTreeMap;
 
 use perfharness_contract::testing::exact_counts;

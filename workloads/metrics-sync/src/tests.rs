@@ -13,6 +13,7 @@ use crate::history::History;
 use crate::{DOCUMENTED, LAZY_ONLY, OPTIMIZED, SHIPPED, SLOW, workload};
 use support::{SEED, benches, counts, of_steps};
 
+mod orders;
 mod support;
 
 const LENGTHS: [u64; 6] = [1, 49, 50, 51, 100, 120];

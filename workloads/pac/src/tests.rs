@@ -4,3 +4,4 @@ pub(crate) mod edges;
 mod fast;
 mod golden;
 mod gpu;
+mod orders;

@@ -6,7 +6,7 @@ use perfharness_gpu::testing::require_adapter;
 use super::*;
 use crate::kv_cache::{Documented, Generation, Optimized, Params, Slow, define};
 
-fn params(model: Model, prompt: usize, answer: usize) -> Params {
+pub(super) fn params(model: Model, prompt: usize, answer: usize) -> Params {
     Params { model, prompt, answer }
 }
 
@@ -16,11 +16,16 @@ fn every_variant_is_right_and_a_stale_answer_is_found() {
         return;
     }
     for params in [params(Model::SMALL, 5, 6), params(TINY, 1, 1), params(TINY, 70, 3), params(TINY, 1, 40)] {
-        let setup = setup(7);
-        right_and_never_stale(&mut Generation::<Slow>::new(&params, &setup).unwrap(), SLOW);
-        right_and_never_stale(&mut Generation::<Documented>::new(&params, &setup).unwrap(), DOCUMENTED);
-        right_and_never_stale(&mut Generation::<Optimized>::new(&params, &setup).unwrap(), OPTIMIZED);
+        all_are_right(&params);
     }
+}
+
+/// Runs every variant, and looks whether stale answers are found.
+pub(super) fn all_are_right(params: &Params) {
+    let setup = setup(7);
+    right_and_never_stale(&mut Generation::<Slow>::new(params, &setup).unwrap(), SLOW);
+    right_and_never_stale(&mut Generation::<Documented>::new(params, &setup).unwrap(), DOCUMENTED);
+    right_and_never_stale(&mut Generation::<Optimized>::new(params, &setup).unwrap(), OPTIMIZED);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod attention;
 mod first_k;
 mod kv_cache;
+mod orders;
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,7 @@ use perfharness_contract::protocol::Mode;
 use perfharness_contract::testing::{exact_counts, place, sample};
 use perfharness_gpu::metric;
 use perfharness_gpu::testing::require_adapter;
+use perfharness_wgsl_check::Checker;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -146,4 +147,18 @@ fn without_a_mask_the_peak_lacks_mask_and_scores() {
     let (slow, documented, optimized) = (peak(SLOW), peak(DOCUMENTED), peak(OPTIMIZED));
     assert_eq!(slow, documented, "one mask is alive at a time");
     assert!(slow - optimized >= 2.0 * f64::from(4 * 2 * 128 * 128), "{slow} and {optimized}");
+}
+
+#[test]
+fn attention_is_right_in_every_order() {
+    fn is_right<V: Variant>(mut placement: Masks<V>) {
+        placement.load(0).unwrap();
+        placement.run(1).unwrap();
+        let check = placement.check(1).unwrap();
+        assert!(check.passed, "{check:?}");
+    }
+    Checker::passes(0..1, || {
+        is_right(masked(Rebuild::Batch));
+        is_right(in_kernel());
+    });
 }

@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use super::*;
 
 /// Creates a placement outside any case, and makes a batch current.
-fn placed<V: Variant>(params: &Params, batch: Batch) -> Rotation<V> {
+pub(super) fn placed<V: Variant>(params: &Params, batch: Batch) -> Rotation<V> {
     let mut placement = Rotation::<V>::new(params, &Setup::new(1, "auto", ".")).unwrap();
     placement.network.load(&batch).unwrap();
     placement.batch = batch;

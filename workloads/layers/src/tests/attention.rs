@@ -47,32 +47,40 @@ fn all_masks_agree(gpu: &Gpu, heads: &Heads, head: usize, [q, k, v]: [&[f32]; 3]
 fn attention_agrees_with_the_reference_in_every_layout() {
     let Some(gpu) = require_adapter() else { return };
     for positions in [1, 15, 16, 17, 64, 65, 130] {
-        let heads = Heads::separate(3, positions, 64);
-        let [q, k, v] = ["q", "k", "v"].map(|stream| drawn(stream, 3 * positions as usize * 64));
-        all_masks_agree(&gpu, &heads, 64, [&q, &k, &v], 1e-5);
-        let heads = Heads::side_by_side(2, positions, 3, 8);
-        let all = drawn("qkv", 2 * positions as usize * 3 * 24);
-        all_masks_agree(&gpu, &heads, 8, [&all, &all, &all], 1e-5);
+        agrees_in_layouts(&gpu, positions);
     }
+}
+
+pub(super) fn agrees_in_layouts(gpu: &Gpu, positions: u32) {
+    let heads = Heads::separate(3, positions, 64);
+    let [q, k, v] = ["q", "k", "v"].map(|stream| drawn(stream, 3 * positions as usize * 64));
+    all_masks_agree(gpu, &heads, 64, [&q, &k, &v], 1e-5);
+    let heads = Heads::side_by_side(2, positions, 3, 8);
+    let all = drawn("qkv", 2 * positions as usize * 3 * 24);
+    all_masks_agree(gpu, &heads, 8, [&all, &all, &all], 1e-5);
 }
 
 #[test]
 fn keys_of_a_cache_come_before_the_first_query() {
     let Some(gpu) = require_adapter() else { return };
     for (first, queries) in [(20, 1), (63, 2), (100, 70)] {
-        let keys = first + queries;
-        let heads = Heads {
-            first,
-            queries,
-            query_stride: 32,
-            key_stride: 64,
-            at: [0, 32],
-            ..Heads::side_by_side(1, keys, 2, 16)
-        };
-        let q = drawn("q", queries as usize * 32);
-        let cache = drawn("cache", keys as usize * 64);
-        all_masks_agree(&gpu, &heads, 16, [&q, &cache, &cache], 1e-5);
+        agrees_with_a_cache(&gpu, first, queries);
     }
+}
+
+pub(super) fn agrees_with_a_cache(gpu: &Gpu, first: u32, queries: u32) {
+    let keys = first + queries;
+    let heads = Heads {
+        first,
+        queries,
+        query_stride: 32,
+        key_stride: 64,
+        at: [0, 32],
+        ..Heads::side_by_side(1, keys, 2, 16)
+    };
+    let q = drawn("q", queries as usize * 32);
+    let cache = drawn("cache", keys as usize * 64);
+    all_masks_agree(gpu, &heads, 16, [&q, &cache, &cache], 1e-5);
 }
 
 #[test]

@@ -15,12 +15,16 @@ const KERNEL: &str = "
 #[test]
 fn the_device_draws_the_masks_of_the_host() {
     let Some(gpu) = require_adapter() else { return };
+    draws_the_masks_of_the_host(&gpu);
+}
+
+pub(super) fn draws_the_masks_of_the_host(gpu: &Gpu) {
     let y = gpu.buffer_for::<f32>("factors", 4096).unwrap();
     let pipeline = gpu.pipeline("dropout", &[dropout::SOURCE, KERNEL].concat(), "main").unwrap();
     let ready = Ready { bound: pipeline.bind([("y", &y)]).unwrap(), groups: [16, 1, 1] };
     let due: Vec<f64> = (0..4096).map(|i| dropout::factor(i / 64 * 77, i)).collect();
     assert!(due.contains(&0.0));
-    agrees(&gpu, &ready, &y, &due, 1e-7, "factors");
+    agrees(gpu, &ready, &y, &due, 1e-7, "factors");
 }
 
 #[test]

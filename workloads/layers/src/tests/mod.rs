@@ -2,6 +2,7 @@
 
 mod attention;
 mod dropout;
+mod orders;
 mod product;
 mod rows;
 

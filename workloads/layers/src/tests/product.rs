@@ -26,16 +26,23 @@ fn with_extras(y: Vec<f64>, bias: &[f32], before: &[f32], extras: Extras) -> Vec
 #[test]
 fn a_product_agrees_with_the_reference_in_every_form_and_size() {
     let Some(gpu) = require_adapter() else { return };
+    agree_in_every_form(
+        &gpu,
+        &[(1, 1, 1, 1), (1, 16, 16, 64), (3, 5, 7, 3), (2, 65, 33, 67), (1, 130, 100, 129)],
+    );
+}
+
+/// Compares products of these numbers of batches, rows, inner elements and columns with the reference.
+pub(super) fn agree_in_every_form(gpu: &Gpu, sizes: &[(u32, u32, u32, u32)]) {
     let on = |bias, relu, residual| Extras { bias, relu, residual };
     let extras =
         [on(false, false, false), on(true, true, false), on(false, false, true), on(true, true, true)];
-    let sizes = [(1, 1, 1, 1), (1, 16, 16, 64), (3, 5, 7, 3), (2, 65, 33, 67), (1, 130, 100, 129)];
     for tile in [Tile::Low, Tile::High] {
         for transpose in [false, true] {
             for extras in extras {
                 let form = ProductForm { tile, transposed: transpose, extras };
-                let product = Product::new(&gpu, form).unwrap();
-                for (batches, rows, inner, columns) in sizes {
+                let product = Product::new(gpu, form).unwrap();
+                for (batches, rows, inner, columns) in sizes.iter().copied() {
                     for own_weights in [false, true] {
                         let shape = ProductShape {
                             batches,
@@ -73,7 +80,7 @@ fn a_product_agrees_with_the_reference_in_every_form_and_size() {
                             buffers.push(("bias", &bias));
                         }
                         let ready = product.bind(&shape, buffers).unwrap();
-                        agrees(&gpu, &ready, &y, &due, of_sums(inner + 2), &format!("{form:?}, {shape:?}"));
+                        agrees(gpu, &ready, &y, &due, of_sums(inner + 2), &format!("{form:?}, {shape:?}"));
                     }
                 }
             }

@@ -22,27 +22,31 @@ fn hostile(width: usize) -> Vec<Vec<f32>> {
 #[test]
 fn softmax_agrees_with_the_reference_on_hostile_rows() {
     let Some(gpu) = require_adapter() else { return };
-    let softmax = Softmax::new(&gpu).unwrap();
     for width in [1, 2, 63, 64, 65, 500] {
-        let mut rows = hostile(width);
-        rows.push(vec![Softmax::MASKED; width]);
-        rows.push((0..width).map(|i| if i % 2 == 0 { 1.0 } else { Softmax::MASKED }).collect());
-        for causal in [None, Some(4)] {
-            let mut due = Vec::new();
-            for (r, row) in rows.iter().enumerate() {
-                let seen = causal.map_or(width, |sequence| (r % sequence as usize + 1).min(width));
-                let score = |(i, v): (usize, &f32)| {
-                    if i >= seen || *v <= Softmax::MASKED { MINUS } else { f64::from(*v) }
-                };
-                let scores: Vec<f64> = row.iter().enumerate().map(score).collect();
-                due.extend(host::softmax(&scores));
-            }
-            let x = gpu.upload("scores", &rows.concat()).unwrap();
-            let scores = Scores { rows: rows.len() as u32, columns: width as u32, causal };
-            let ready = softmax.bind(scores, &x).unwrap();
-            // An error of a score of 80 in its last place becomes 5e-6 of its weight.
-            agrees(&gpu, &ready, &x, &due, 1e-5, &format!("{scores:?}"));
+        softmax_agrees(&gpu, width);
+    }
+}
+
+pub(super) fn softmax_agrees(gpu: &Gpu, width: usize) {
+    let softmax = Softmax::new(gpu).unwrap();
+    let mut rows = hostile(width);
+    rows.push(vec![Softmax::MASKED; width]);
+    rows.push((0..width).map(|i| if i % 2 == 0 { 1.0 } else { Softmax::MASKED }).collect());
+    for causal in [None, Some(4)] {
+        let mut due = Vec::new();
+        for (r, row) in rows.iter().enumerate() {
+            let seen = causal.map_or(width, |sequence| (r % sequence as usize + 1).min(width));
+            let score = |(i, v): (usize, &f32)| {
+                if i >= seen || *v <= Softmax::MASKED { MINUS } else { f64::from(*v) }
+            };
+            let scores: Vec<f64> = row.iter().enumerate().map(score).collect();
+            due.extend(host::softmax(&scores));
         }
+        let x = gpu.upload("scores", &rows.concat()).unwrap();
+        let scores = Scores { rows: rows.len() as u32, columns: width as u32, causal };
+        let ready = softmax.bind(scores, &x).unwrap();
+        // An error of a score of 80 in its last place becomes 5e-6 of its weight.
+        agrees(gpu, &ready, &x, &due, 1e-5, &format!("{scores:?}"));
     }
 }
 
@@ -58,16 +62,20 @@ fn a_score_that_is_not_a_number_spoils_its_own_row_only() {
 #[test]
 fn norm_agrees_with_the_reference_on_hostile_rows() {
     let Some(gpu) = require_adapter() else { return };
-    let norm = Norm::new(&gpu).unwrap();
     for width in [1, 2, 63, 64, 65, 768] {
-        let rows = hostile(width);
-        let due: Vec<f64> = rows.iter().flat_map(|row| host::norm(&wide(row))).collect();
-        let x = gpu.upload("x", &rows.concat()).unwrap();
-        let y = gpu.buffer_for::<f32>("y", due.len() as u64).unwrap();
-        let ready = norm.bind(Rows::all(rows.len() as u32), width as u32, &x, &y).unwrap();
-        // The rows around 1000 have deviations of 1, which keep a thousandth of the precision.
-        agrees(&gpu, &ready, &y, &due, 1e-3, &format!("rows of {width}"));
+        norm_agrees(&gpu, width);
     }
+}
+
+pub(super) fn norm_agrees(gpu: &Gpu, width: usize) {
+    let norm = Norm::new(gpu).unwrap();
+    let rows = hostile(width);
+    let due: Vec<f64> = rows.iter().flat_map(|row| host::norm(&wide(row))).collect();
+    let x = gpu.upload("x", &rows.concat()).unwrap();
+    let y = gpu.buffer_for::<f32>("y", due.len() as u64).unwrap();
+    let ready = norm.bind(Rows::all(rows.len() as u32), width as u32, &x, &y).unwrap();
+    // The rows around 1000 have deviations of 1, which keep a thousandth of the precision.
+    agrees(gpu, &ready, &y, &due, 1e-3, &format!("rows of {width}"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod counts;
 mod files;
+mod orders;
 mod results;
 
 use std::collections::BTreeMap;

@@ -13,9 +13,13 @@ use crate::tensor::Tensor;
 
 /// Runs all variants on a case, and checks two iterations of each.
 fn all_are_right(gpu: &Gpu, params: &Params) {
+    variants_are_right(gpu, params, &VARIANTS);
+}
+
+pub(super) fn variants_are_right(gpu: &Gpu, params: &Params, variants: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let files = made(folder.path(), params.images);
-    for variant in VARIANTS {
+    for variant in variants {
         let Some(mut placed) = place_if_able(gpu, variant, params, &files) else { continue };
         for round in 1..3 {
             placed.load(round).unwrap();

@@ -9,9 +9,9 @@ use super::golden::{CASES, Golden, assert_close};
 use crate::{Band, GpuPlan, Normalisation, Settings, Shape, oracle};
 
 /// Allowed deviation of an index in f32.
-const TOLERANCE: f64 = 2e-6;
+pub(super) const TOLERANCE: f64 = 2e-6;
 
-fn on_gpu(gpu: &Gpu, settings: &Settings, shape: Shape, x: &[f32], budget: u64) -> Vec<f64> {
+pub(super) fn on_gpu(gpu: &Gpu, settings: &Settings, shape: Shape, x: &[f32], budget: u64) -> Vec<f64> {
     let input = gpu.upload("x", x).unwrap();
     let mut index = vec![-1.0; settings.indexes(shape.channels)];
     let mut plan = GpuPlan::new(gpu, settings, shape, &[input], budget).unwrap();

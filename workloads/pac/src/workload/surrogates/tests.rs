@@ -3,8 +3,9 @@
 use perfharness_contract::protocol::Mode;
 use perfharness_contract::testing::{exact_counts, place, sample};
 use perfharness_contract::{Check, Measured, Setup, Tolerance};
-use perfharness_gpu::metric;
 use perfharness_gpu::testing::require_adapter;
+use perfharness_gpu::{Gpu, GpuOptions, metric};
+use perfharness_wgsl_check::Checker;
 
 use super::measured::{checked, due};
 use super::*;
@@ -172,4 +173,20 @@ fn hostile_inputs_have_the_due_scores_on_the_device() {
             assert_due(what, &params, &input, &mut device);
         }
     }
+}
+
+#[test]
+fn scores_are_right_in_every_order() {
+    let params = Params::new(1, 1, BANDS);
+    let mut input = drawn(&params);
+    // A block of shifts, and a part of one.
+    input.shifts.truncate(BLOCK + 1);
+    let report = Checker::passes(0..1, || {
+        let gpu = Gpu::new("auto", &GpuOptions::default()).unwrap();
+        let shifts = input.shifts.len();
+        let mut device = Device::on(&gpu, params.shape(), params.settings().bins, shifts).unwrap();
+        device.load(std::slice::from_ref(&input)).unwrap();
+        assert_due("random orders", &params, &input, &mut device);
+    });
+    assert!(report.dispatches.contains_key("shifts"), "{:?}", report.dispatches);
 }
