@@ -6,7 +6,7 @@ use std::fmt;
 use perfharness_platform::{clock, profile::absence, self_usage};
 
 use crate::meter::HeapMeter;
-use crate::protocol::{CheckReply, ErrorCode, Mode, Reading, SampleReply, SampleRequest, WireError};
+use crate::protocol::{CheckReply, ErrorCode, Kernels, Mode, Reading, SampleReply, SampleRequest, WireError};
 use crate::{CountingAllocator, Failure, Measured, Meter as _, Name, Setup, Workload, profile, trace};
 
 /// A prepared variant and its last output. A worker answers from it; tests can drive it directly.
@@ -160,6 +160,7 @@ impl Placement {
             start_ns: Some(start_ns),
             wall_ns: wall.as_nanos() as u64,
             readings,
+            kernels: Kernels::of_all(meters.iter_mut().filter_map(|meter| meter.kernels())),
             ..SampleReply::default()
         })
     }

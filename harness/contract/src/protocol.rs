@@ -13,8 +13,9 @@ use crate::{BenchmarkId, Check, Number, WorkloadDef};
 ///
 /// Changes: 1 is the first. Keys that were added since, which older peers omit or ignore: `settings` of `hello`,
 /// `absent_modes` of its answer, `notes` of the answer to `prepare`, `profile` of the answer to a `profiled` sample,
-/// `modes` of `hello`, the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` of the answer to
-/// `sample`. A claim may promise a `level`, which older harnesses refuse. The limit on the length of an answer is lower than the earlier limit on a line.
+/// `modes` of `hello`, the mode `traced` with `trace` of the answer to such a sample, and `untimed_ns` and `kernels` of
+/// the answer to `sample`. A claim may promise a `level`, which older harnesses refuse. The limit on the length of an
+/// answer is lower than the earlier limit on a line.
 pub const PROTOCOL_VERSION: u32 = 1;
 
 /// Start of every frame. A worker's line may have other text before it, such as an unfinished print of a library.
@@ -297,12 +298,58 @@ pub struct SampleReply {
     /// Readings by metric id; usually empty in `timed` mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readings: BTreeMap<String, Reading>,
+    /// Kernels that a device executed, in `metered` mode only. Absent if the worker does not report kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<Kernels>,
     /// The profile, in `profiled` mode only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// The trace, in `traced` mode only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+}
+
+/// Kernels that a device executed in a metered sample, or the reason why they are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Kernels {
+    /// All kernels of the sample, each once.
+    Known(Vec<Kernel>),
+    /// Not all of them are known.
+    Absent {
+        /// The reason.
+        absent: String,
+    },
+}
+
+impl Kernels {
+    /// Returns the kernels of all devices together, or `None` if there are no devices. One device whose kernels are not
+    /// known makes all unknown.
+    pub fn of_all(devices: impl IntoIterator<Item = Self>) -> Option<Self> {
+        devices.into_iter().reduce(|all, more| match (all, more) {
+            (Self::Known(mut all), Self::Known(more)) => {
+                all.extend(more);
+                Self::Known(all)
+            }
+            (absent @ Self::Absent { .. }, _) | (_, absent @ Self::Absent { .. }) => absent,
+        })
+    }
+}
+
+/// A kernel: one entry point of a shader. Its source states everything that a compiler needs, such as the bindings and the
+/// size of a workgroup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Kernel {
+    /// Label of its pipeline.
+    pub label: String,
+    /// Source in WGSL.
+    pub wgsl: String,
+    /// Entry point.
+    pub entry_point: String,
+    /// Number of dispatches in the sample.
+    pub dispatches: u64,
 }
 
 /// Call stacks of a stretch of iterations, and how often the profiler recorded each.

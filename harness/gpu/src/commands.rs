@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bytemuck::{NoUninit, Pod};
 
 use crate::buffer::{Buffer, Slice};
+use crate::kernels::Shader;
 use crate::ledger::Counts;
 use crate::mapping::{Mapping, Turn};
 use crate::pipeline::Bound;
@@ -31,6 +32,8 @@ pub struct Commands {
     /// Mark of the pass or the run that is being recorded, for a trace.
     mark: u32,
     counts: Counts,
+    /// Shader of each dispatch that was recorded during a metered or traced sample.
+    dispatched: Vec<Rc<Shader>>,
     mappings: Vec<Rc<Mapping>>,
     /// Staging buffers of single uploads, which live until the submit.
     staged: Vec<Buffer>,
@@ -72,6 +75,7 @@ impl Commands {
             slots: Vec::new(),
             mark: NO_MARK,
             counts: Counts::default(),
+            dispatched: Vec::new(),
             mappings: Vec::new(),
             staged: Vec::new(),
         }
@@ -162,6 +166,9 @@ impl Commands {
             }
             commands.name(&[bound.pipeline.label()]);
             commands.counts.dispatches += 1;
+            if commands.gpu.inner.ledger.is_on() {
+                commands.dispatched.push(bound.pipeline.shader());
+            }
             Ok(())
         })
     }
@@ -224,6 +231,7 @@ impl Commands {
             total.add(&counts);
             total.submits += 1;
         });
+        inner.ledger.dispatched(self.dispatched.drain(..));
         if !self.slots.is_empty() {
             self.slots.drain(..).for_each(Slot::submitted);
             inner.ring.borrow().flush_full(&inner.device, &inner.queue);
@@ -321,6 +329,7 @@ impl Commands {
         self.run = None;
         self.slots.clear();
         self.counts = Counts::default();
+        self.dispatched.clear();
         self.encoder = None;
         self.staged.clear();
         for mapping in self.mappings.drain(..) {

@@ -1,9 +1,13 @@
 //! Counts of one metered or traced stretch.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use perfharness_contract::protocol::Kernels;
 use perfharness_platform::clock;
+
+use crate::kernels::{Dispatched, Shader};
 
 /// Requests to the device. Commands are counted when they are submitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +54,7 @@ pub(crate) struct Ledger {
     /// Start of the stretch; `None` outside one.
     start: Cell<Option<Instant>>,
     counts: RefCell<Counts>,
+    dispatched: RefCell<Dispatched>,
     host_wait: Cell<Duration>,
 }
 
@@ -73,8 +78,22 @@ impl Ledger {
 
     pub(crate) fn start(&self) {
         *self.counts.borrow_mut() = Counts::default();
+        self.dispatched.borrow_mut().clear();
         self.host_wait.set(Duration::ZERO);
         self.start.set(Some(clock::now()));
+    }
+
+    /// Adds submitted dispatches.
+    pub(crate) fn dispatched(&self, shaders: impl Iterator<Item = Rc<Shader>>) {
+        if self.is_on() {
+            let mut dispatched = self.dispatched.borrow_mut();
+            shaders.for_each(|shader| dispatched.add(shader));
+        }
+    }
+
+    /// Returns the kernels of the last stretch.
+    pub(crate) fn kernels(&self) -> Kernels {
+        self.dispatched.borrow().kernels(self.counts.borrow().dispatches)
     }
 
     /// Ends the stretch, and returns its wall-clock time, its counts, and the time that the host waited.

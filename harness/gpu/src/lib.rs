@@ -84,6 +84,7 @@ mod commands;
 mod device;
 mod error;
 mod flights;
+mod kernels;
 mod ledger;
 mod mapping;
 mod memory;

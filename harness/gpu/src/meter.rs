@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::protocol::{Trace, TrackClock};
+use perfharness_contract::protocol::{Kernels, Trace, TrackClock};
 use perfharness_contract::{Growth, Meter, MeterDef, Number, Reading};
 
 use crate::clock::{Moment, TickClock};
@@ -114,6 +114,10 @@ impl Meter for GpuMeter {
         let (reserved, fragmented) = reserved(&self.gpu);
         put(metric::DEVICE_RESERVED, value(&reserved));
         put(metric::FRAGMENTATION, value(&fragmented));
+    }
+
+    fn kernels(&mut self) -> Option<Kernels> {
+        Some(self.gpu.inner.ledger.kernels())
     }
 
     fn start_trace(&mut self) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use crate::kernels::Shader;
 use crate::shader::{Access, Binding, Entry, groups, reflect};
 use crate::{Buffer, Gpu, GpuError, Slice};
 
@@ -14,7 +15,7 @@ pub struct Pipeline {
 
 struct Inner {
     gpu: Gpu,
-    label: String,
+    shader: Rc<Shader>,
     entry: Entry,
     layout: wgpu::BindGroupLayout,
     raw: wgpu::ComputePipeline,
@@ -22,7 +23,7 @@ struct Inner {
 
 impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipeline").field("label", &self.inner.label).finish_non_exhaustive()
+        f.debug_struct("Pipeline").field("label", &self.label()).finish_non_exhaustive()
     }
 }
 
@@ -80,7 +81,8 @@ impl Gpu {
             }
             other => other,
         })?;
-        let inner = Inner { gpu: self.clone(), label: label.to_owned(), entry, layout, raw };
+        let shader = Shader { label: label.into(), wgsl: source.into(), entry_point: entry_point.into() };
+        let inner = Inner { gpu: self.clone(), shader: Rc::new(shader), entry, layout, raw };
         Ok(Pipeline { inner: Rc::new(inner) })
     }
 }
@@ -106,7 +108,11 @@ fn layout_entry(binding: &Binding) -> wgpu::BindGroupLayoutEntry {
 impl Pipeline {
     /// Returns the label.
     pub fn label(&self) -> &str {
-        &self.inner.label
+        &self.inner.shader.label
+    }
+
+    pub(crate) fn shader(&self) -> Rc<Shader> {
+        Rc::clone(&self.inner.shader)
     }
 
     /// Binds buffers, or parts of them, by the names in the source: exactly those that the entry point uses.
@@ -144,7 +150,7 @@ impl Pipeline {
         }
         let gpu = &self.inner.gpu;
         let group = gpu.inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(&self.inner.label),
+            label: Some(self.label()),
             layout: &self.inner.layout,
             entries: &entries,
         });
@@ -185,7 +191,7 @@ impl Pipeline {
     }
 
     fn invalid(&self, binding: &str, what: &str) -> GpuError {
-        GpuError::Invalid(format!("pipeline `{}`, binding `{binding}`: {what}", self.inner.label))
+        GpuError::Invalid(format!("pipeline `{}`, binding `{binding}`: {what}", self.label()))
     }
 }
 

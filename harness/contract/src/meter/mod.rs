@@ -12,7 +12,7 @@ pub use heap::CountingAllocator;
 pub(crate) use heap::HeapMeter;
 pub use points::PointLog;
 
-use crate::protocol::Trace;
+use crate::protocol::{Kernels, Trace};
 use crate::{MetricDef, Name, Number, Portability, Reading};
 
 /// Name and metrics of a meter; see [`WorkloadBuilder::meter`](crate::WorkloadBuilder::meter).
@@ -61,6 +61,11 @@ pub trait Meter {
     fn settle(&mut self, _scale: f64) {}
     /// Stops, and adds a reading for each of its metrics: sums over the stretch, or peaks.
     fn stop(&mut self, readings: &mut BTreeMap<String, Reading>);
+    /// Returns the kernels that a device executed in the stretch that [`stop`](Self::stop) ended, or `None` if it is not a
+    /// meter of a device.
+    fn kernels(&mut self) -> Option<Kernels> {
+        None
+    }
     /// Starts a traced stretch, in which the times of events matter. Meters without times keep the defaults of this
     /// method and [`stop_trace`](Self::stop_trace). An implementation should not allocate until the end, because the
     /// heap of the stretch is traced, too.

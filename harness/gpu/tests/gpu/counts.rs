@@ -1,6 +1,9 @@
 //! Tests of right results and of counts. They need an adapter.
 
-use crate::support::{Adder, counted, metered, require_adapter};
+use perfharness_contract::protocol::Kernels;
+use perfharness_gpu::Commands;
+
+use crate::support::{Adder, Readings, counted, metered, require_adapter};
 
 const COUNT: u64 = 1000;
 const BYTES: f64 = 4.0 * COUNT as f64;
@@ -151,4 +154,34 @@ fn items_beyond_one_dimension_are_spread_over_two() {
     assert_eq!(adder.groups()[1], if gpu.facts().max_workgroups == 65_535 { 2 } else { 1 });
     gpu.commands("add").dispatch(&adder.kernel, adder.groups()).submit().unwrap();
     assert_eq!(gpu.read::<u32>(&adder.output).unwrap(), vec![7; count as usize]);
+}
+
+#[test]
+fn each_kernel_is_listed_once_with_its_dispatches() {
+    let Some(gpu) = require_adapter() else { return };
+    let adder = Adder::new(&gpu, COUNT);
+    let add = |commands: &mut Commands| {
+        commands.dispatch(&adder.kernel, adder.groups());
+    };
+    let mut early = gpu.commands("early");
+    add(&mut early);
+    let mut meter = gpu.meter();
+    meter.start();
+    let mut commands = gpu.commands("add");
+    (0..3).for_each(|_| add(&mut commands));
+    commands.submit().unwrap();
+    let mut dropped = gpu.commands("dropped");
+    add(&mut dropped);
+    drop(dropped);
+    meter.stop(&mut Readings::new());
+    let Some(Kernels::Known(kernels)) = meter.kernels() else { panic!("all are known") };
+    let [kernel] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((kernel.label.as_str(), kernel.entry_point.as_str(), kernel.dispatches), ("add", "main", 3));
+    assert!(kernel.wgsl.contains("@compute"), "{}", kernel.wgsl);
+
+    meter.start();
+    early.submit().unwrap();
+    meter.stop(&mut Readings::new());
+    let Some(Kernels::Absent { absent }) = meter.kernels() else { panic!("it was recorded before") };
+    assert!(absent.contains("recorded before"), "{absent}");
 }
