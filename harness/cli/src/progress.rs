@@ -109,6 +109,7 @@ impl Progress {
             | Event::WorkerFinished { .. }
             | Event::Audited { .. }
             | Event::Counted { .. }
+            | Event::Dispatched { .. }
             | Event::Watched(_) => {}
         }
     }

@@ -48,6 +48,45 @@ pub const DEVICE_RESERVED: &str = "device-reserved";
 /// Share of the reserved bytes without an allocation.
 pub const FRAGMENTATION: &str = "fragmentation";
 
+/// Start of the ids of figures of compiled kernels; a statistic and a family follow.
+const CODE: &str = "code-";
+/// Instructions of compiled kernels, over the dispatches of an iteration.
+pub const CODE_INSTRUCTIONS: &str = "code-instructions";
+/// Registers that compiled kernels keep in memory, over the dispatches of an iteration.
+pub const CODE_SPILLS: &str = "code-spills";
+/// Waves of the compiled kernel of which the fewest fit on a SIMD unit.
+pub const CODE_WAVES: &str = "code-waves";
+/// Cycles of the waves of compiled kernels by the compiler's model, over the dispatches of an iteration.
+pub const CODE_LATENCY: &str = "code-latency";
+
+/// Returns the id of a figure of compiled kernels for a family of GPUs, such as `code-spills-navi21`.
+pub fn code_metric(statistic: &str, family: &str) -> String {
+    format!("{statistic}-{family}")
+}
+
+/// Returns the statistic and the family of a figure of compiled kernels, or `None` for any other metric.
+pub fn code_statistic(metric: &str) -> Option<(&str, &str)> {
+    metric.strip_prefix(CODE)?;
+    metric.rsplit_once('-')
+}
+
+/// Returns the figures of kernels that are compiled for a family of GPUs. The harness adds them.
+pub fn code_metrics(family: &str) -> Vec<MetricDef> {
+    let count =
+        |statistic, title| MetricDef::count(&code_metric(statistic, family), &format!("{title} ({family})"));
+    vec![
+        MetricDef { kind: MetricKind::Size, ..count(CODE_INSTRUCTIONS, "kernel instructions") },
+        count(CODE_SPILLS, "spilled registers"),
+        MetricDef { direction: Direction::Higher, ..count(CODE_WAVES, "occupancy, fewest waves") },
+        // A model of the compiler: shown, because it weighs instructions, and not judged, because it knows no memory.
+        MetricDef {
+            kind: MetricKind::Size,
+            direction: Direction::Neutral,
+            ..count(CODE_LATENCY, "kernel cycles of the model")
+        },
+    ]
+}
+
 /// Returns every metric that a device's meter reads. A workload that opens a device declares them.
 pub fn gpu_metrics() -> Vec<MetricDef> {
     let share = |id, title, direction| MetricDef {
@@ -93,6 +132,16 @@ pub fn gpu_metrics() -> Vec<MetricDef> {
 mod tests {
     use super::*;
     use crate::Portability;
+
+    #[test]
+    fn a_figure_of_compiled_kernels_tells_its_statistic_and_family() {
+        for metric in code_metrics("navi21") {
+            let (statistic, family) = code_statistic(metric.id.as_str()).unwrap();
+            assert_eq!((code_metric(statistic, family).as_str(), family), (metric.id.as_str(), "navi21"));
+            assert_eq!(metric.portability, Portability::Portable);
+        }
+        assert_eq!(code_statistic(DISPATCHES), None);
+    }
 
     #[test]
     fn counts_and_bytes_are_exact_and_portable_and_the_rest_belongs_to_a_machine() {

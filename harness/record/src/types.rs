@@ -14,7 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::{Environment, Machine, SourceState};
 use crate::ceilings::Ceilings;
 use crate::telemetry::Telemetry;
-use crate::{CaseEnd, Contamination, Design, LayoutRecord, Outcome, Pairing, Redefinition, WorkerCommand};
+use crate::{
+    CaseEnd, Compiler, Contamination, Design, KernelsRecord, LayoutRecord, Outcome, Pairing, Redefinition,
+    WorkerCommand,
+};
 
 /// Version of the format of `run.json`. A reader refuses a version that it does not know.
 ///
@@ -59,6 +62,9 @@ pub struct RunRecord {
     /// What counted the instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counting: Option<Counting>,
+    /// Compilers of the kernels by family of GPUs, where there are kernels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub compilers: BTreeMap<String, Compiler>,
     /// Fresh launches that confirm the flags of the first ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<FreshRecord>,
@@ -399,6 +405,9 @@ pub struct BenchmarkRecord {
     /// The change of what it executes, where it was compared with a base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
+    /// Its kernels and their code, where its worker tells of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<KernelsRecord>,
     /// Metric id to what was measured. Empty where the outcome is not `ok`: a wrong variant has no time.
     pub metrics: BTreeMap<String, MetricRecord>,
 }

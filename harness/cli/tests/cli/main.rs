@@ -32,6 +32,8 @@ mod instructions;
 #[cfg(test)]
 mod interruption;
 #[cfg(test)]
+mod kernels;
+#[cfg(test)]
 mod layouts;
 #[cfg(test)]
 mod memory;

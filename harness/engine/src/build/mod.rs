@@ -1,6 +1,7 @@
 //! Makes the record of a run from its plan and state: a pure function.
 
 mod counting;
+mod kernels;
 mod layouts;
 mod samples;
 mod timeline;
@@ -27,6 +28,7 @@ use perfharness_verdict::judge::Suspicion;
 use perfharness_verdict::{Detection, Interval, Paired, estimate, launch_values, level, median};
 use timeline::timeline;
 
+use crate::isa::Codes;
 use crate::measure::{
     CaseState, CheckStage, Counted, LaunchTiming, RunState, SampleEvent, SideState, suspicions,
 };
@@ -43,6 +45,8 @@ pub(crate) struct RunFacts {
     pub(crate) ceilings: Option<Ceilings>,
     /// The tool that counted the instructions; its time is filled in from the state.
     pub(crate) counting: Counting,
+    /// Codes of the kernels.
+    pub(crate) codes: Codes,
     /// Base of the comparison.
     pub(crate) base: Option<BaseFacts>,
     /// The raw samples, once written.
@@ -94,7 +98,8 @@ impl StageResults {
 /// Makes the record.
 pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: RunFacts) -> RunRecord {
     let threads = harness_facts();
-    let own_metrics = standard::harness_metrics();
+    let mut own_metrics = standard::harness_metrics();
+    own_metrics.extend(facts.codes.compilers.keys().flat_map(|family| gpu_metric::code_metrics(family)));
     let mut environments: Vec<Environment> = Vec::new();
     let (mut first, mut confirmation, mut planted) =
         (StageResults::default(), StageResults::default(), StageResults::default());
@@ -131,6 +136,10 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
                 record.metrics.extend(counted);
                 record.functions = functions;
                 record.reach = known.and_then(Counted::reach).cloned();
+                record.kernels = kernels::of_side(case.sides[number].kernels.as_ref(), &facts.codes);
+                record.metrics.extend(
+                    record.kernels.iter().flat_map(|of| kernels::metrics(of, &facts.codes.compilers)),
+                );
             }
             record.suspect.extend(below_floor(&record, definition, &facts));
             match side.origin {
@@ -182,6 +191,7 @@ pub(crate) fn build(plan: &Plan, catalog: &Catalog, state: &RunState, facts: Run
         base,
         ceilings: facts.ceilings,
         counting: Some(counting::with_time(facts.counting, state)),
+        compilers: facts.codes.compilers,
         confirmation: confirmation.fresh(),
         planted: planted.fresh(),
         telemetry: timeline(plan, state),
@@ -321,6 +331,7 @@ fn benchmark(
         suspect: suspicions(&state.audits),
         functions: Vec::new(),
         reach: None,
+        kernels: None,
         metrics,
     }
 }

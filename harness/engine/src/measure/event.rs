@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perfharness_contract::protocol::{CheckReply, HelloReply, Mode, Reading};
+use perfharness_contract::protocol::{CheckReply, HelloReply, Kernels, Mode, Reading};
 use perfharness_record::{CaseEnd, Contamination, Flag, Outcome, Pairing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,17 @@ pub enum Event {
         /// Time that it took, in ns.
         spent_ns: u64,
     },
+    /// The first metered sample of a side told its kernels.
+    Dispatched {
+        /// The case.
+        case: usize,
+        /// The side.
+        side: usize,
+        /// Iterations of the sample.
+        iterations: u64,
+        /// The kernels.
+        kernels: Kernels,
+    },
     /// The outcome of a benchmark is decided; it is measured no further.
     OutcomeSet {
         /// The case.
@@ -207,6 +218,7 @@ impl Event {
             | Self::WorkerFinished { case, .. }
             | Self::Audited { case, .. }
             | Self::Counted { case, .. }
+            | Self::Dispatched { case, .. }
             | Self::OutcomeSet { case, .. }
             | Self::LaunchFinished { case, .. }
             | Self::CaseFinished { case, .. } => Some(*case),

@@ -775,8 +775,15 @@ impl LaunchRunner<'_, '_> {
             }
             let length = SampleLength { iterations: METERED_ITERATIONS, lead_in: 0 };
             let sampled = self.sample(slot, Mode::Metered, METERED_ROUND, length)?;
-            let (Some(live), Some((reply, start_ns, _))) = (slot.as_ref(), sampled) else { continue };
+            let (Some(live), Some((mut reply, start_ns, _))) = (slot.as_ref(), sampled) else { continue };
             let side = live.side;
+            // Taken out in any case: the answers of a launch are kept, and sources are long.
+            if let Some(kernels) = reply.kernels.take()
+                && self.state().sides[side].kernels.is_none()
+            {
+                let (case, iterations) = (self.case, METERED_ITERATIONS);
+                self.emit(&Event::Dispatched { case, side, iterations, kernels });
+            }
             self.emit(&Event::Sampled(SampleEvent {
                 case: self.case,
                 side,

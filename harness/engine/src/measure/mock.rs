@@ -452,6 +452,7 @@ impl MockSession {
             cpu_ns: Some((wall_ns * self.script.cpu_share).round() as u64),
             involuntary_switches: Some(0),
             readings: if mode == Mode::Metered { (self.script.readings)(request) } else { BTreeMap::new() },
+            kernels: None,
             profile: if mode == Mode::Profiled { (self.script.profile)(request) } else { None },
             trace: if mode == Mode::Traced { (self.script.trace)((request, start_ns)) } else { None },
         }

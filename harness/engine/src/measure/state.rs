@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perfharness_contract::OutcomeKind;
-use perfharness_contract::protocol::{CheckReply, HelloReply, Mode};
+use perfharness_contract::protocol::{CheckReply, HelloReply, Kernels, Mode};
 use perfharness_record::{CaseEnd, Contamination, Outcome, Pairing};
 use perfharness_verdict::{Block, Launch, Lead, Paired, Placement, log_ratio};
 
@@ -100,6 +100,8 @@ pub struct SideState {
     pub audits: Vec<TimeAudit>,
     /// Its instructions, or why they are not known, with the time that counting took in ns.
     pub counted: Option<(Counted, u64)>,
+    /// Its kernels, with the iterations that they were dispatched in.
+    pub kernels: Option<(Kernels, u64)>,
     /// First answer of its worker to `hello`.
     pub hello: Option<HelloReply>,
 }
@@ -221,6 +223,7 @@ impl CaseState {
             | Event::WorkerFinished { side, .. }
             | Event::Audited { side, .. }
             | Event::Counted { side, .. }
+            | Event::Dispatched { side, .. }
             | Event::OutcomeSet { side, .. } => {
                 if matches!(event, Event::OutcomeSet { .. }) {
                     // The current block stays incomplete.
@@ -464,6 +467,9 @@ impl SideState {
             }),
             Event::Audited { audit, .. } => self.audits.push(audit.clone()),
             Event::Counted { counted, spent_ns, .. } => self.counted = Some((counted.clone(), *spent_ns)),
+            Event::Dispatched { iterations, kernels, .. } => {
+                self.kernels.get_or_insert_with(|| (kernels.clone(), *iterations));
+            }
             Event::OutcomeSet { outcome, .. } => self.outcome = Some(outcome.clone()),
             // The others belong to the case or the run.
             _ => {}

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::nvidia;
 use crate::ask::write_json;
 use crate::ceiling::measure;
+use crate::isa::compile;
 use crate::telemetry::{MeasuredGpu, glance, serve};
 
 /// Ends this process once the other end of its standard input is closed, whatever a driver does: a process that hangs must
@@ -34,6 +35,7 @@ pub fn answer(words: &[String]) -> io::Result<()> {
         ["adapters"] => write_answer(list_adapters),
         ["adapter", at] => number(at).and_then(|at| write_answer(|| probe_adapter(at as usize))),
         ["nvidia"] => write_answer(nvidia::read),
+        ["isa", files @ ..] => write_answer(|| compile(files)),
         ["ceilings", device] => write_answer(|| measure(device)),
         ["glance"] => write_answer(glance),
         // Lines on stdin start and stop the watching of a process: `+PID`, `-PID`.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use perfharness_contract::protocol::Kernels;
 use perfharness_contract::{Digest, MetricDef, Role};
 use perfharness_record::ceilings::Ceilings;
 use perfharness_record::{
@@ -14,6 +15,7 @@ use perfharness_verdict::MIN_LAUNCHES_TO_DECIDE;
 use super::place::keep_older;
 use super::{ComparedWith, Listener, Note, PlannedRun, RecordPlace, RunError};
 use crate::build::{BaseFacts, RunFacts, build, sample_rows};
+use crate::isa::{Codes, codes};
 use crate::journal::{JOURNAL_VERSION, Journal, JournalError, JournalHeader, Replay, RunLock};
 use crate::measure::{Callgrind, Event, ProcessExecutor, RunState, ToCount, count_sides, run_plan};
 use crate::plan::{CasePlan, Catalog, Plan};
@@ -284,10 +286,28 @@ impl Run {
                 Ok(tool) => Counting::By { tool: format!("valgrind {}", tool.version), seconds: 0.0 },
                 Err(absent) => Counting::Absent { absent: absent.clone() },
             },
+            codes: self.codes(),
             base: base.clone(),
             samples,
         };
         build(plan, catalog, &self.state, facts)
+    }
+
+    /// Returns the codes of the kernels that were dispatched so far. They are kept from run to run, so that it costs little to
+    /// ask again.
+    fn codes(&self) -> Codes {
+        let sides = self.state.cases.iter().flat_map(|case| &case.sides);
+        let told: Vec<&Kernels> = sides.filter_map(|side| Some(&side.kernels.as_ref()?.0)).collect();
+        if told.is_empty() {
+            return Codes::default();
+        }
+        if !self.planned.request.instructions {
+            return Codes::absent("counting was not asked for");
+        }
+        codes(told.into_iter().flat_map(|kernels| match kernels {
+            Kernels::Known(kernels) => kernels.as_slice(),
+            Kernels::Absent { .. } => &[],
+        }))
     }
 
     fn info(&self, end: RunEnd) -> RunInfo {
