@@ -1,16 +1,19 @@
-//! Conditions of the instructions of a benchmark beside its code. Where all of them are the same, figures that were counted on
+//! Conditions of the instructions and the compiled kernels of a benchmark beside its code. Where all of them are the same, figures that were counted on
 //! one machine hold on another.
 
 use std::collections::BTreeMap;
 
-use crate::{BenchmarkRecord, Counting, RunRecord};
+use perfharness_contract::gpu_metric::code_statistic;
+use perfharness_contract::standard;
+
+use crate::{BenchmarkRecord, Compiler, Counting, RunRecord};
 
 /// Facts of the machine that decide which instructions the same program has: the system's release stands for its libraries.
 const OF_MACHINE: [&str; 3] = ["os-version", "arch", "cpu-features"];
 
 /// Returns what the instructions of a benchmark were counted under: the tool, facts of the machine, and what its worker
 /// says of its compiler or interpreter.
-pub(crate) fn counted_under(record: &RunRecord, benchmark: &BenchmarkRecord) -> BTreeMap<String, String> {
+fn counted_under(record: &RunRecord, benchmark: &BenchmarkRecord) -> BTreeMap<String, String> {
     let environment = benchmark.environment.and_then(|at| record.environments.get(at));
     let mut under = environment.map(|environment| environment.facts.clone()).unwrap_or_default();
     for fact in OF_MACHINE {
@@ -20,6 +23,24 @@ pub(crate) fn counted_under(record: &RunRecord, benchmark: &BenchmarkRecord) -> 
         under.insert("tool".into(), without_corrections(tool));
     }
     under
+}
+
+/// Returns the conditions under which a figure that stands on something beside the code was found: `None` for all others. Code of
+/// kernels is a matter of the compiler alone, which comes with the driver, and of the translator, which comes with the harness.
+pub(crate) fn found_under(
+    record: &RunRecord,
+    benchmark: &BenchmarkRecord,
+    metric: &str,
+) -> Option<BTreeMap<String, String>> {
+    if metric == standard::INSTRUCTIONS {
+        return Some(counted_under(record, benchmark));
+    }
+    let (_, family) = code_statistic(metric)?;
+    let mut under = BTreeMap::from([("harness".to_owned(), record.run.harness.clone())]);
+    if let Some(Compiler::By { driver, .. }) = record.compilers.get(family) {
+        under.insert("tool".into(), driver.clone());
+    }
+    Some(under)
 }
 
 /// Returns `valgrind 3.19` for `valgrind 3.19.0`: the last part of a version counts corrections.

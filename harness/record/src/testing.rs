@@ -126,6 +126,7 @@ pub fn row(benchmark: &str, metric: Option<&Metric>, against: Against, judgement
         diagnosis: None,
         functions: Vec::new(),
         reach: None,
+        kernels: Vec::new(),
         reproduce: format!("perfharness gate --base origin/main {benchmark}"),
     }
 }

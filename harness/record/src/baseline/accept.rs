@@ -8,7 +8,7 @@ use perfharness_contract::{
 };
 
 use super::{Acceptance, Baseline, Before, Conditions, Entry, Figures, Former, SPEED_UP};
-use crate::counted::counted_under;
+use crate::counted::found_under;
 use crate::{BenchmarkRecord, Pattern, RunEnd, RunRecord, Section, SourceState};
 
 /// Terms of an acceptance, beside the records.
@@ -364,10 +364,10 @@ fn figures(definition: &MetricDef, measured: &[(&RunRecord, &BenchmarkRecord)]) 
         range: range.filter(|[low, high]| !is_time && low != high),
         anchors: anchors.filter(|_| is_time).unwrap_or_default(),
         under: match measured {
-            [(record, benchmark), ..] if definition.id == *standard::INSTRUCTIONS => {
-                counted_under(record, benchmark)
+            [(record, benchmark), ..] => {
+                found_under(record, benchmark, definition.id.as_str()).unwrap_or_default()
             }
-            _ => BTreeMap::new(),
+            [] => BTreeMap::new(),
         },
     })
 }

@@ -5,6 +5,7 @@ mod against_base;
 mod against_baseline;
 mod confirmation;
 mod counts;
+mod kernels;
 mod layouts;
 mod plants;
 mod suspect;
@@ -18,6 +19,7 @@ use against_baseline::pooled;
 use confirmation::confirm_flags;
 pub use confirmation::flagged;
 use counts::{name_functions, shared_functions, unreached, weigh_instructions};
+use kernels::{judge_kernels, same_kernels};
 use perfharness_contract::gpu_metric::GPU_BUSY;
 use perfharness_contract::{
     BenchmarkId, Direction, Items, MetricDef, MetricKind, OutcomeKind, Role, standard,
@@ -69,11 +71,13 @@ pub fn judge(record: &RunRecord, terms: &Terms<'_>) -> GateReport {
     remarks.extend(layouts::remarks(record));
     confirm_flags(&mut rows, &judging);
     weigh_instructions(&mut rows, &judging);
+    judge_kernels(&mut rows, &judging);
     see_by_any(&mut rows);
     name_functions(&mut rows, &judging);
     acknowledge(&mut rows, terms, &mut remarks);
     remarks.extend(shared_functions(&rows));
     remarks.extend(unreached(record));
+    remarks.extend(same_kernels(record));
     let (planted, unseen) = judging.planted();
     rows.extend(unseen);
     if !planted.is_empty() {
@@ -158,6 +162,7 @@ impl Judging<'_> {
             diagnosis: None,
             functions: Vec::new(),
             reach: None,
+            kernels: Vec::new(),
             reproduce: self.command_for(benchmark),
         }
     }

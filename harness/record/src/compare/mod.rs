@@ -9,5 +9,6 @@ pub use claims::judge_claims;
 pub use gate::{Plant, Terms, flagged, judge, plants};
 pub use policy::{Acknowledgement, GatePolicy, LimitRule, RuleError};
 pub use report::{
-    Against, BaselineInfo, GateReport, GateRow, GrownFunction, PlantedRow, REPORT_VERSION, Remark, Tally,
+    Against, BaselineInfo, ChangedKernel, GateReport, GateRow, GrownFunction, PlantedRow, REPORT_VERSION,
+    Remark, Tally,
 };

@@ -109,6 +109,13 @@ pub enum Remark {
         /// Number of the benchmarks that are known to execute a changed function.
         reached: usize,
     },
+    /// The kernels of some benchmarks are those of the base, instruction by instruction.
+    SameKernels {
+        /// Those benchmarks.
+        benchmarks: Vec<String>,
+        /// Number of the other benchmarks with kernels.
+        others: usize,
+    },
     /// Benchmarks were measured in several layouts.
     Layouts {
         /// Layouts of each side.
@@ -171,6 +178,18 @@ pub struct GrownFunction {
     pub now: Number,
 }
 
+/// A kernel whose code is worse than before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedKernel {
+    /// Its name.
+    pub name: String,
+    /// The figure of the row's metric for one dispatch before; absent for a kernel that is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Number>,
+    /// The figure now.
+    pub now: Number,
+}
+
 /// One judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRow {
@@ -207,6 +226,9 @@ pub struct GateRow {
     /// The change of what the benchmark executes, for a row that regressed against the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<Reach>,
+    /// The kernels whose code got worse than that of the base, and those that the base lacks, for a row that regressed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<ChangedKernel>,
     /// The command that measures it again.
     pub reproduce: String,
 }

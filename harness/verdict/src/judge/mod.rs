@@ -32,9 +32,9 @@ pub use judgement::{Advisory, Judgement, Reason, Verdict};
 pub use outcome::GateOutcome;
 pub use perfharness_contract::Direction;
 pub use policy::{
-    ExactPolicy, GROWTH_MARGIN_BYTES, INSTRUCTIONS_RELATIVE, Limit, LimitError, MUST_SEE,
-    RESIDENT_MARGIN_BYTES, SAME_INSTRUCTIONS, SIZE_MARGIN_BYTES, SIZE_RELATIVE, SOFTWARE_TIME_THRESHOLD,
-    SizePolicy, TIME_THRESHOLD, TimePolicy,
+    CODE_INSTRUCTIONS_RELATIVE, ExactPolicy, GROWTH_MARGIN_BYTES, INSTRUCTIONS_RELATIVE, Limit, LimitError,
+    MUST_SEE, RESIDENT_MARGIN_BYTES, SAME_INSTRUCTIONS, SIZE_MARGIN_BYTES, SIZE_RELATIVE,
+    SOFTWARE_TIME_THRESHOLD, SizePolicy, TIME_THRESHOLD, TimePolicy,
 };
 pub use rules::{Adapter, CONFIDENCE, SPEED_UP, Subject, share_to_plant, time_counts};
 pub use suspicion::Suspicion;

@@ -27,6 +27,10 @@ pub const RESIDENT_MARGIN_BYTES: f64 = 1024.0 * 1024.0;
 /// repeats them to a ten-thousandth.
 pub const INSTRUCTIONS_RELATIVE: f64 = 0.01;
 
+/// The share by which the instructions of compiled kernels have to grow to matter. They have no noise, but another allocation of
+/// registers adds a few copies.
+pub const CODE_INSTRUCTIONS_RELATIVE: f64 = 0.02;
+
 /// The share by which instructions may differ and still be the same work.
 pub const SAME_INSTRUCTIONS: f64 = 5e-4;
 
@@ -128,6 +132,10 @@ impl SizePolicy {
 
     /// The default for instructions of a simulated processor.
     pub const INSTRUCTIONS: Self = Self { relative: Limit(INSTRUCTIONS_RELATIVE), margin: Limit::ZERO };
+
+    /// The default for instructions of compiled kernels.
+    pub const CODE_INSTRUCTIONS: Self =
+        Self { relative: Limit(CODE_INSTRUCTIONS_RELATIVE), margin: Limit::ZERO };
 }
 
 /// The policy for a time.

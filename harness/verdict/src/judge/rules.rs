@@ -1,7 +1,7 @@
 //! The subject of a row, and the rules that follow from it alone: which figure counts, from which change on, and what
 //! excuses it. The default thresholds and margins stand in `policy`.
 
-use perfharness_contract::gpu_metric::{DEVICE_GROWTH, GPU_BUSY};
+use perfharness_contract::gpu_metric::{CODE_INSTRUCTIONS, DEVICE_GROWTH, GPU_BUSY, code_statistic};
 use perfharness_contract::{BenchmarkId, MetricDef, MetricKind, Role, standard};
 
 use super::terms::rung;
@@ -92,6 +92,9 @@ impl Subject<'_> {
         match self.id() {
             standard::PEAK_RSS => of_bytes(RESIDENT_MARGIN_BYTES),
             standard::INSTRUCTIONS => SizePolicy::INSTRUCTIONS,
+            metric if code_statistic(metric).is_some_and(|(statistic, _)| statistic == CODE_INSTRUCTIONS) => {
+                SizePolicy::CODE_INSTRUCTIONS
+            }
             metric if is_growth(metric) => of_bytes(GROWTH_MARGIN_BYTES),
             _ if self.metric.unit == "bytes" => SizePolicy::BYTES,
             _ => SizePolicy::COUNTS,
@@ -117,13 +120,15 @@ impl Subject<'_> {
         if time_counts(self.role) { judgement } else { judgement.advise(Advisory::Exhibit) }
     }
 
-    /// Adds why a figure that is not there does not count. Whether instructions can be counted is up to the machine and to the
-    /// time that is left; the times of the benchmark decide without them.
+    /// Adds why a figure that is not there does not count. Whether instructions can be counted and kernels compiled is up to the
+    /// machine and to the time that is left; the times of the benchmark decide without them.
     #[must_use]
     pub fn advise_absence(&self, judgement: Judgement) -> Judgement {
         match self.metric.kind {
             MetricKind::Time | MetricKind::Derived => self.advise_time(judgement),
-            _ if self.id() == standard::INSTRUCTIONS => judgement.advise(Advisory::Diagnosis),
+            _ if self.id() == standard::INSTRUCTIONS || code_statistic(self.id()).is_some() => {
+                judgement.advise(Advisory::Diagnosis)
+            }
             _ => judgement,
         }
     }

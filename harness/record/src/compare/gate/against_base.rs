@@ -1,5 +1,6 @@
 //! Two builds that were measured in the same rounds.
 
+use perfharness_contract::gpu_metric::code_statistic;
 use perfharness_contract::{BenchmarkId, Direction, MetricKind, OutcomeKind, standard};
 use perfharness_verdict::judge::{Ended, Expected, Judgement, PairedRun, Subject, Why};
 
@@ -115,7 +116,10 @@ impl Judging<'_> {
                     }
                 }
                 (Some(_), None) if definition.direction != Direction::Neutral => {
-                    Some(subject.advise_absence(Judgement::skipped(absence(new))))
+                    let judgement = Judgement::skipped(absence(new));
+                    // The same compilers had the kernels of both sides.
+                    let is_code = code_statistic(metric).is_some();
+                    Some(if is_code { judgement } else { subject.advise_absence(judgement) })
                 }
                 // A figure that the base lacks is new, or was absent on both sides.
                 _ => None,

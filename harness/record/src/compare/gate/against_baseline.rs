@@ -9,7 +9,7 @@ use super::{Judging, absence, speed_up, spread};
 use crate::baseline::accept::{Scope, anchor};
 use crate::baseline::{Baseline, Entry, Figures};
 use crate::compare::report::{Against, GateRow, Remark};
-use crate::counted::{OtherFact, counted_under, first_other};
+use crate::counted::{OtherFact, first_other, found_under};
 use crate::{BenchmarkRecord, ComparisonRecord, Section};
 
 /// The spread of wall times between runs, over all benchmarks of a baseline.
@@ -139,8 +139,7 @@ impl Judging<'_> {
             let redefined = Judgement::redefined(from, to);
             return Some(if from == to { Judgement::changed([Why::OtherMetric]) } else { redefined });
         }
-        if definition.id == *standard::INSTRUCTIONS
-            && let now = counted_under(self.record, benchmark)
+        if let Some(now) = found_under(self.record, benchmark, definition.id.as_str())
             && let Some(OtherFact { name, accepted, now }) = first_other(&figures.under, &now)
         {
             let why = Why::CountedUnder { name, accepted, now };

@@ -1,6 +1,7 @@
 //! Rows and outcomes for records that are made up: every way in which a gate could go wrong has a case here.
 
 mod counts;
+mod kernels;
 mod planted;
 
 use std::collections::BTreeMap;

@@ -27,7 +27,9 @@ pub(super) fn render(report: &GateReport, layout: Layout) -> String {
         text.push_str(&head(row));
         paragraph(&mut text, &words::sentence(row), layout, 4);
         // More work that is not slower is worth a look at where it is.
-        if let Some(diagnosis) = words::diagnosis(row, &report.rows).filter(|_| !row.functions.is_empty()) {
+        if let Some(diagnosis) = words::diagnosis(row, &report.rows)
+            .filter(|_| !row.functions.is_empty() || !row.kernels.is_empty())
+        {
             paragraph(&mut text, &diagnosis, layout, 4);
         }
     }

@@ -4,7 +4,7 @@
 use perfharness_contract::{
     Direction, Items, MetricDef, MetricKind, Number, Role, gpu_metric as gpu, standard,
 };
-use perfharness_record::compare::{GateRow, GrownFunction};
+use perfharness_record::compare::{ChangedKernel, GateRow, GrownFunction};
 use perfharness_record::plain_text::plain;
 use perfharness_record::{BenchmarkRecord, Reach, RunRecord, units};
 use perfharness_verdict::Interval;
@@ -46,7 +46,8 @@ pub(in crate::render) fn diagnosis(row: &GateRow, rows: &[GateRow]) -> Option<St
     };
     // Counts first, because they have no noise; then the largest movement.
     moved.sort_by(|a, b| a.class.cmp(&b.class).then(b.by.total_cmp(&a.by)));
-    let by_function = format!("{}{}{}", functions(&row.functions), beside_it(row, rows), reach(row));
+    let by_function =
+        format!("{}{}{}{}", kernels(row), functions(&row.functions), beside_it(row, rows), reach(row));
     if moved.is_empty() {
         let is_time = row.judgement.evidence.effect().is_some();
         let alone = ": no count, size or other time of it moved as well, so the same work takes longer";
@@ -74,6 +75,23 @@ fn functions(grown: &[GrownFunction]) -> String {
     };
     let named: Vec<String> = grown.iter().take(NAMED_FUNCTIONS).map(one).collect();
     if named.is_empty() { String::new() } else { format!("; by function: {}", named.join("; ")) }
+}
+
+/// Returns "; in kernel `sort` from 46 to 98 for a dispatch; ..." for those that got worse; empty without any.
+fn kernels(row: &GateRow) -> String {
+    let one = |kernel: &ChangedKernel| {
+        let name = plain(&kernel.name);
+        match kernel.before {
+            Some(before) => {
+                format!("kernel `{name}` from {} to {}", units::count(before.0), units::count(kernel.now.0))
+            }
+            None => format!("kernel `{name}` is new, with {}", units::count(kernel.now.0)),
+        }
+    };
+    let named: Vec<String> = row.kernels.iter().take(NAMED_FUNCTIONS).map(one).collect();
+    let more = row.kernels.len().saturating_sub(named.len());
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    if named.is_empty() { String::new() } else { format!("; by dispatch: {}{more}", named.join("; ")) }
 }
 
 /// Says of a row whose functions did not grow which of them were changed.
@@ -384,6 +402,7 @@ mod tests {
             diagnosis: None,
             functions: Vec::new(),
             reach: None,
+            kernels: Vec::new(),
             reproduce: String::new(),
         }
     }

@@ -225,6 +225,13 @@ fn remark(remark: &Remark) -> Cow<'_, str> {
                 some(benchmarks)
             )
         }
+        Remark::SameKernels { benchmarks, others } => {
+            let others = match others {
+                0 => String::new(),
+                _ => format!("; those of {} did", units::counted(*others, "other")),
+            };
+            format!("no kernel of {} changed{others}", some(benchmarks))
+        }
         Remark::Layouts { count, differ, untold } => layouts(*count, differ, untold),
         Remark::OneLayout { benchmarks, reason } => {
             format!("code layout is not varied for {}, because {reason}", some(benchmarks))
