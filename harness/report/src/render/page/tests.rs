@@ -342,3 +342,29 @@ fn many_runs_are_gathered_and_none_of_their_marks_is_lost() {
     assert_eq!((trend.runs, trend.points.len()), (1000, 120));
     assert_eq!(trend.points.iter().filter(|p| p.regressed).count(), 1);
 }
+
+#[test]
+fn work_on_a_gpu_is_bound_by_its_ceilings_also_without_its_busy_time() {
+    // Gives the benchmark `sort/n10/slow` a floor that is above the caches of a device, and shows what bounds it.
+    let bound = |needs: &[&str], metrics: &[(&str, serde_json::Value)]| {
+        let mut value = serde_json::to_value(fixture()).unwrap();
+        let workload = &mut value["workloads"][1];
+        workload["cases"][0]["floor"] = serde_json::json!({"device_bytes": 1e9});
+        workload["variants"][0]["needs"] = serde_json::json!(needs);
+        let benchmarks = value["benchmarks"].as_array_mut().unwrap();
+        let slow = benchmarks.iter_mut().find(|benchmark| benchmark["id"] == "sort/n10/slow").unwrap();
+        for (id, reading) in metrics {
+            let mut metric = slow["metrics"]["wall-time"].clone();
+            metric["value"] = reading.clone();
+            slow["metrics"][*id] = metric;
+        }
+        let record: RunRecord = serde_json::from_value(value).unwrap();
+        let page = serde_json::to_string(&view(&record, None, &[])).unwrap();
+        (page.contains("(device-copy)"), page.contains("(host-copy)"))
+    };
+    let hidden = ("gpu-busy", serde_json::json!({"absent": "no timestamp queries around copies"}));
+    assert_eq!(bound(&["gpu"], std::slice::from_ref(&hidden)), (true, false), "it needs one");
+    assert_eq!(bound(&[], &[hidden.clone(), ("dispatches", 5.0.into())]), (true, false), "it dispatches");
+    assert_eq!(bound(&[], &[("gpu-busy", 400.0.into())]), (true, false), "a device was busy");
+    assert_eq!(bound(&[], &[hidden, ("dispatches", 0.0.into())]), (false, true), "it computes on the host");
+}
