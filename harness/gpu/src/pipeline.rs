@@ -77,13 +77,27 @@ impl Gpu {
         // The source itself is valid here, so the remaining errors are features that this device lacks.
         self.check_faults().map_err(|error| match error {
             GpuError::Invalid(cause) => {
-                self.lacks(format!("something that the pipeline `{label}` needs: {cause}"))
+                let adapter = &self.facts().name;
+                let what = format!("something that the pipeline `{label}` needs: {cause}");
+                GpuError::lacks(adapter, what, next_step(&self.facts().backend))
             }
             other => other,
         })?;
         let shader = Shader { label: label.into(), wgsl: source.into(), entry_point: entry_point.into() };
         let inner = Inner { gpu: self.clone(), shader: Rc::new(shader), entry, layout, raw };
         Ok(Pipeline { inner: Rc::new(inner) })
+    }
+}
+
+/// Returns what to do if a device does not compile a valid shader. Without `dxcompiler.dll` wgpu compiles for DX12 with FXC,
+/// which refuses barriers in loops that are bounded by workgroup memory (X3663), and has no half precision.
+fn next_step(backend: &str) -> &'static str {
+    match backend {
+        "dx12" => {
+            "put dxcompiler.dll of Microsoft's DirectXShaderCompiler beside the program or on the PATH, or choose another \
+             adapter with --device"
+        }
+        _ => "choose another adapter with --device",
     }
 }
 
@@ -216,5 +230,16 @@ impl Bound {
         pass.set_pipeline(&self.pipeline.inner.raw);
         pass.set_bind_group(0, &self.group, &[]);
         pass.dispatch_workgroups(x, y, z);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn under_dx12_the_compiler_is_the_next_step() {
+        assert!(next_step("dx12").contains("dxcompiler.dll"));
+        assert_eq!(next_step("vulkan"), "choose another adapter with --device");
     }
 }
