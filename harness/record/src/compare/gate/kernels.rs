@@ -34,7 +34,7 @@ pub(super) fn judge_kernels(rows: &mut [GateRow], judging: &Judging<'_>) {
             let changed = ChangedKernel { name: kernel.name(), before: before.map(Number), now: Number(now) };
             match before.and_then(|before| judging.judge_kernel(head, metric, before, now)) {
                 Some(judgement) if judgement.verdict == Verdict::Regressed => {
-                    worse.push((judgement, changed))
+                    worse.push((judgement, changed));
                 }
                 None if before.is_none() && row.judgement.verdict == Verdict::Regressed => {
                     // A kernel that the base lacks explains a total that got worse, and proves nothing by itself.
@@ -61,7 +61,7 @@ impl Judging<'_> {
         now: f64,
     ) -> Option<Judgement> {
         let subject = self.subject(&head.id, head.role, metric);
-        let [before, now] = [before, now].map(|value| Spread::over(value, [value].into_iter(), false));
+        let [before, now] = [before, now].map(|value| Spread::over(value, [value], false));
         match metric.kind {
             MetricKind::Exact => subject.judge_exact(before, now, self.terms.policy.exact(&subject)),
             _ => subject.judge_size(before, now, self.terms.policy.size(&subject)),
