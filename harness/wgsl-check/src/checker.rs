@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use perfharness_gpu::testing::with_adapter;
 
+use crate::Report;
 use crate::adapter::Adapter;
 use crate::session::Session;
-use crate::{Mistake, Report};
 
 /// Number of steps after which a dispatch counts as one that does not end.
 const STEPS: u64 = 100_000_000;
@@ -76,16 +76,4 @@ impl Checker {
         }
         last
     }
-}
-
-impl Mistake {
-    /// All kinds.
-    pub const ALL: [Self; 6] = [
-        Self::Race,
-        Self::OutOfBounds,
-        Self::Unwritten,
-        Self::StrayBarrier,
-        Self::NoProgress,
-        Self::Unsupported,
-    ];
 }
