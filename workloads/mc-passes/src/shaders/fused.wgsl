@@ -1,5 +1,5 @@
-// The whole encoder in one kernel: one group per image, whose tokens never leave its memory. A thread handles one patch
-// at a time, because with two most threads of a group would be idle.
+// The whole encoder in one kernel: one group per image, whose tokens never leave its memory. All threads of a group use the
+// same weights, so that they are seldom loaded.
 
 // Tokens, and after the mixing the partial sums of each thread.
 var<workgroup> x: array<vec4f, TOKENS * LANES>;
@@ -12,7 +12,9 @@ fn embedded(image: u32, token: u32, c: u32) -> vec4f {
     @builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32
 ) {
     for (var token = thread; token < TOKENS; token += GROUP) {
-        let made = embed(array(corner(group.x, token)));
+        let start = corner(group.x, token);
+        var made: array<vec4f, LANES>;
+        for (var at = 0u; at < COLORS * PATCH * PATCH_ROW; at++) { add_pixels(&made, start, at); }
         for (var c = 0u; c < LANES; c++) { x[token * LANES + c] = made[c]; }
     }
     workgroupBarrier();
