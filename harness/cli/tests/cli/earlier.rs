@@ -11,6 +11,7 @@
 //! open time of a software adapter is advisory. The verdicts on what regressed stayed. Two things did change since, which these files do not show: a gate judges a
 //! record by the policy of its base where the repository has that commit, and the journal of an interrupted run cannot be
 //! resumed.
+//! On the page of a run, the share of a floor on a GPU leaves out bytes that a cache may hold, so that one is 36.6 % for 36.7.
 //! Baselines have format 2 since: what format 1 says of a calibration is neither shown nor written again.
 
 use std::collections::BTreeMap;

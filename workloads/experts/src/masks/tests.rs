@@ -145,8 +145,10 @@ fn without_a_mask_the_peak_lacks_mask_and_scores() {
         readings[metric::DEVICE_PEAK].value().unwrap()
     };
     let (slow, documented, optimized) = (peak(SLOW), peak(DOCUMENTED), peak(OPTIMIZED));
-    assert_eq!(slow, documented, "one mask is alive at a time");
-    assert!(slow - optimized >= 2.0 * f64::from(4 * 2 * 128 * 128), "{slow} and {optimized}");
+    // A mask that was dropped counts until the device is done with it; there are four of two sequences in a batch.
+    let masks = f64::from(4 * 2 * 128 * 128) * 4.0;
+    assert!((documented..documented + masks).contains(&slow), "{slow} and {documented}");
+    assert!(documented - optimized >= 2.0 * f64::from(4 * 2 * 128 * 128), "{documented} and {optimized}");
 }
 
 #[test]
