@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 64;
 pub(crate) struct Flights {
     device: wgpu::Device,
     memory: Rc<RefCell<MemoryLedger>>,
-    /// Whether a metered or traced sample is running.
+    /// True while a metered or traced sample is running.
     followed: Cell<bool>,
     /// Number of the last submit, from 1.
     last: Cell<u64>,
@@ -82,7 +82,7 @@ impl Flights {
         }
     }
 
-    /// Whether the device is done with a submit, or it was never made.
+    /// True if the device is done with a submit, or it was never made.
     fn is_done(&self, number: u64) -> bool {
         self.look();
         // Commands that were recorded and not yet submitted use their buffers as well.

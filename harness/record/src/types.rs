@@ -87,7 +87,7 @@ pub struct FunctionCount {
     pub instructions: Number,
 }
 
-/// How far a change reaches into what a benchmark executes: the functions of its program with other machine code, or other
+/// Reach of a change into what a benchmark executes: the functions of its program with other machine code, or other
 /// constant data, than in the base. A change of what a program reads while it runs is not among them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

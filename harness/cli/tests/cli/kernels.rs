@@ -68,7 +68,7 @@ fn code(harness: &Harness, family: &str, wgsl: &str) -> CompiledKernel {
     }
 }
 
-/// Whether RADV is there. `PERFHARNESS_REQUIRE_TOOLS` requires it on Linux, where `ci/setup` installs it.
+/// Looks for RADV. `PERFHARNESS_REQUIRE_TOOLS` requires it on Linux, where `ci/setup` installs it.
 fn has_radv(harness: &Harness) -> bool {
     harness.write("kernel.wgsl", SCALE);
     match compiled(harness, FAMILIES[0], "kernel.wgsl").compiler {

@@ -24,9 +24,9 @@ pub(super) struct Radv {
     pub(super) driver: String,
     /// Name of the device.
     pub(super) name: String,
-    /// How wgpu translates for it.
+    /// Options by which wgpu translates for it.
     pub(super) target: Target,
-    /// Whether wgpu lets the driver choose the size of a subgroup.
+    /// True if wgpu lets the driver choose the size of a subgroup.
     varies_subgroups: bool,
 }
 

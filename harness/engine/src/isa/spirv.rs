@@ -15,11 +15,11 @@ pub(super) struct Target {
     pub(super) version: (u8, u8),
     /// Optional parts of WGSL that shaders may use.
     pub(super) capabilities: Capabilities,
-    /// Whether inputs and outputs may have 16 bits, which the translation of any shader with such types declares.
+    /// True if inputs and outputs may have 16 bits, which the translation of any shader with such types declares.
     pub(super) has_half_io: bool,
-    /// Whether the device checks the bounds of buffers itself.
+    /// True if the device checks the bounds of buffers itself.
     pub(super) checks_buffers: bool,
-    /// Whether the device sets workgroup memory to zero itself.
+    /// True if the device sets workgroup memory to zero itself.
     pub(super) clears_workgroups: bool,
 }
 

@@ -31,8 +31,8 @@ impl Reaches {
 
     fn compare(&mut self, base: Side<'_>, head: Side<'_>) -> Result<Reach, String> {
         let digests = (self.digests(base.0)?, self.digests(head.0)?);
-        let (own, others) = divide(head);
-        let (own_before, others_before) = divide(base);
+        let (own, others) = divide(head)?;
+        let (own_before, others_before) = divide(base)?;
         let both: BTreeSet<&str> = own.iter().chain(&own_before).copied().collect();
         if own.is_empty() || own_before.is_empty() {
             return Err("its program starts another, which it runs in".into());
@@ -48,12 +48,12 @@ impl Reaches {
                 }
             }
         }
-        for file in others.keys() {
-            let Some(before) = others_before.get(file) else {
-                return Err(format!("the base does not execute code of {file}"));
+        for name in others.keys().chain(others_before.keys()) {
+            let (Some(before), Some(now)) = (others_before.get(name), others.get(name)) else {
+                return Err(format!("one side alone executes code of {name}"));
             };
-            if !self.are_equal(before, others[file]) {
-                changed.insert(format!("({file})"));
+            if !self.are_equal(before, now) {
+                changed.insert(format!("({name})"));
             }
         }
         let names = changed.iter().take(MOST_NAMES).cloned().collect();
@@ -82,8 +82,14 @@ impl Reaches {
     }
 }
 
-/// Divides what was executed into the functions of the worker's program and the other files, by their names.
-fn divide((worker, executed): Side<'_>) -> (BTreeSet<&str>, BTreeMap<&str, &str>) {
+/// Names of the functions of the worker's program, and the other files by their names.
+type Divided<'s> = (BTreeSet<&'s str>, BTreeMap<&'s str, &'s str>);
+
+/// Divides what was executed.
+///
+/// # Errors
+/// When some of it is of no file, such as code that a program makes while it runs, or of two files with one name.
+fn divide((worker, executed): Side<'_>) -> Result<Divided<'_>, String> {
     let command = worker.in_layout(0);
     let program = command.first().map(|program| real(program));
     let (mut own, mut others) = (BTreeSet::new(), BTreeMap::new());
@@ -91,12 +97,18 @@ fn divide((worker, executed): Side<'_>) -> (BTreeSet<&str>, BTreeMap<&str, &str>
     for Executed { file, name } in executed {
         if *is_own.entry(file.as_str()).or_insert_with(|| Some(real(file)) == program) {
             own.insert(name.as_str());
-        } else {
-            let file_name = Path::new(file).file_name().and_then(|name| name.to_str());
-            others.insert(file_name.unwrap_or(file), file.as_str());
+            continue;
+        }
+        let path = Path::new(file);
+        let Some(file_name) = path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_absolute())
+        else {
+            return Err(format!("it executes `{}`, which is of no file", shown_name(name)));
+        };
+        if others.insert(file_name, file.as_str()).is_some_and(|known| known != file) {
+            return Err(format!("it executes code of two files with the name {file_name}"));
         }
     }
-    (own, others)
+    Ok((own, others))
 }
 
 fn real(path: &str) -> PathBuf {
@@ -196,6 +208,20 @@ mod tests {
         };
         assert!(why(builds.reach(&["main", "???"])).contains("`???` is in no object"));
         assert!(why(builds.reach(&[])).contains("starts another"));
+        let with = |side: &str, file: &str| {
+            let mut executed = builds.executed(side, &["main"]);
+            executed.insert(Executed { file: file.into(), name: "y".into() });
+            executed
+        };
+        let between = |base: &BTreeSet<Executed>, head: &BTreeSet<Executed>| {
+            why(Reaches::default().between((&builds.worker("base"), base), (&builds.worker("head"), head)))
+        };
+        // Code that is made while the program runs is not that of the base because both have some.
+        assert!(between(&with("base", "???"), &with("head", "???")).contains("`y`, which is of no file"));
+        let (more, main) = (with("base", "/lib/liby.so"), builds.executed("head", &["main"]));
+        assert!(between(&more, &main).contains("one side alone executes code of liby.so"));
+        let twice = with("head", "/elsewhere/libx.so");
+        assert!(between(&more, &twice).contains("two files with the name libx.so"));
         let (base, mut head) = (builds.worker("base"), builds.worker("head"));
         let executed = |side| builds.executed(side, &["main"]);
         head.functions = Some("none".into());

@@ -103,7 +103,7 @@ pub(super) fn same_kernels(record: &RunRecord) -> Option<Remark> {
     (!benchmarks.is_empty()).then_some(Remark::SameKernels { benchmarks, others: changed.len() })
 }
 
-/// Whether two sides have the same kernels with equal code for every family.
+/// True if two sides have the same kernels with equal code for every family.
 fn equal(base: &BenchmarkRecord, head: &BenchmarkRecord) -> bool {
     let (before, now) = (kernels(base), kernels(head));
     let digests = |kernel: &KernelRecord| {
